@@ -81,7 +81,7 @@ class WordTable:
 
     @cached_property
     def first_page(self) -> int:
-        """What the table calls the first page: 0 where a row has page 0, else 1."""
+        """The number that the table gives the first page: 0 where a row has page 0, else 1."""
         return int(not (self.numbers(PAGE) == 0).any())
 
     @cached_property

@@ -178,7 +178,7 @@ def preparing(folder: Path) -> Iterator[None]:
 
 
 def _fetch(address: str, partial: Path, *, timeout: float, opener: Opener) -> bool:
-    """Append to `partial` what it lacks; True where it held something that was kept."""
+    """Appends to `partial` the bytes that it lacks. Returns True where it held something that was kept."""
     have = partial.stat().st_size if partial.exists() else 0
     request = Request(address, headers={"Range": f"bytes={have}-"} if have else {})  # noqa: S310
     try:
@@ -195,7 +195,8 @@ def _fetch(address: str, partial: Path, *, timeout: float, opener: Opener) -> bo
 
 
 def _body(response: Any, have: int) -> Body:
-    """From the first byte where the server knows no ranges. Raises DataError for another range than that asked for."""
+    """Returns what the server sends: from the first byte where it knows no ranges, else from byte `have` on. Raises
+    DataError for another range than that asked for, and for an address that is not https."""
     _require_https(response.geturl())
     length = response.headers.get("Content-Length")
     sent = int(length) if length is not None else None

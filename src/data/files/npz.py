@@ -49,7 +49,8 @@ def _check_size(members: list[zipfile.ZipInfo]) -> None:
 
 
 def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """NumPy makes room for what a header promises before it reads on."""
+    """Raises ValueError for an array whose header promises another size than its member has. NumPy makes room for what
+    a header promises before it reads on."""
     with archive.open(member) as stream:
         version = npy.read_magic(stream)
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0

@@ -97,13 +97,14 @@ def positions(skeleton: Skeleton, motion: Motion) -> dict[str, np.ndarray]:
 
 
 def _local_rotations(bone: Bone, angles: np.ndarray) -> np.ndarray:
-    """C Rz Ry Rx Cᵀ, with the factors of missing degrees of freedom left out."""
+    """Returns C Rz Ry Rx Cᵀ for each row of angles, with the factors of missing degrees of freedom left out."""
     turns = [channel[1].upper() for channel in bone.channels if channel in TURNS]
     return bone.frame @ euler_rotations("".join(reversed(turns)), angles[:, ::-1]) @ bone.frame.T
 
 
 def _sections(path: Path, lines: Sequence[Line]) -> dict[str, list[Line]]:
-    """Lines by `:keyword`, the keyword's own line first."""
+    """Returns the lines by `:keyword`, the keyword's own line first. Raises DataError for a file that lacks a
+    section."""
     sections: dict[str, list[Line]] = {}
     current: list[Line] = []
     for line in lines:
@@ -127,7 +128,8 @@ def _unit(path: Path, section: Sequence[Line]) -> float:
 
 
 def _check_root(path: Path, section: Sequence[Line]) -> None:
-    """Only the CMU form of the root is supported: translations, rotations about x, y, z, and no rest transform."""
+    """Raises DataError for a root that is not of the CMU form, which alone is supported: translations, rotations about
+    x, y, z, and no rest transform."""
     expected = {
         "order": ["TX", "TY", "TZ", "RX", "RY", "RZ"],
         "axis": ["XYZ"],
@@ -140,7 +142,8 @@ def _check_root(path: Path, section: Sequence[Line]) -> None:
 
 
 def _blocks(path: Path, section: Sequence[Line]) -> Iterator[list[Line]]:
-    """The lines between each `begin` and `end`; the `begin` line stays as the first."""
+    """Yields the lines between each `begin` and `end`; the `begin` line stays as the first. Raises DataError for one of
+    them that is out of place or missing."""
     block: list[Line] = []
     for line in section[1:]:
         word = line.tokens[0]
@@ -183,7 +186,8 @@ def _channels(path: Path, line: Line | None) -> tuple[str, ...]:
 
 
 def _in_tree_order(path: Path, bones: dict[str, Bone], section: Sequence[Line]) -> tuple[Bone, ...]:
-    """Bones as `:hierarchy` lists them, with parents as indices."""
+    """Returns the bones as `:hierarchy` lists them, with parents as indices. Raises DataError for a bone that is
+    unknown, repeated, not yet placed or left out."""
     index = {"root": 0}
     ordered = [bones["root"]]
     for block in _blocks(path, section):
@@ -202,7 +206,8 @@ def _in_tree_order(path: Path, bones: dict[str, Bone], section: Sequence[Line]) 
 
 
 def _frames(path: Path, lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """The lines of each frame, its number first; the header's lines start with ':'."""
+    """Yields the lines of each frame, its number first; the header's lines start with ':'. Raises DataError for a
+    header without :DEGREES and for a missing first frame."""
     first = next((i for i, line in enumerate(lines) if not line.tokens[0].startswith(":")), len(lines))
     if [":DEGREES"] not in [line.tokens for line in lines[:first]]:
         fail(path, lines[0].number, "the header has no :DEGREES; only angles in degrees are supported")
@@ -227,7 +232,8 @@ def _frame_number(path: Path, line: Line, before: Sequence[int]) -> int:
 
 
 def _frame_values(path: Path, frame: Sequence[Line], widths: dict[str, int]) -> list[float]:
-    """One frame's values in the skeleton's channel order, whatever the order of the lines."""
+    """Returns one frame's values in the skeleton's channel order, whatever the order of the lines. Raises DataError for
+    a bone that is unknown, repeated or missing."""
     by_bone: dict[str, list[float]] = {}
     for number, (name, *tokens) in frame[1:]:
         if name not in widths or name in by_bone:

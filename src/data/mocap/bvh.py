@@ -136,7 +136,8 @@ def _check_joints(path: Path, line: int, joints: Sequence[Joint], *, closed: boo
 
 
 def _read_rows(path: Path, lines: Sequence[Line], channels: int) -> tuple[float, np.ndarray]:
-    """From the MOTION line on: "Frames: n", "Frame Time: s", then n rows of numbers."""
+    """Returns the seconds of a frame and the numbers (row, channel). It reads from the MOTION line on: "Frames: n",
+    "Frame Time: s", then n rows of numbers. Raises DataError for lines that are missing or another count of rows."""
     if len(lines) < 3 or lines[1].tokens[0] != "Frames:" or lines[2].tokens[:2] != ["Frame", "Time:"]:
         fail(path, lines[0].number, "expected 'Frames:' and 'Frame Time:' after MOTION; the file may be cut short")
     count = read_numbers(path, lines[1].number, lines[1].tokens[1:], 1)[0]

@@ -68,7 +68,7 @@ KNEE = ((1, 22.0, 1.75), (2, 15.0, 2.6), (3, 3.0, 3.0))
 
 
 def _mirrored(harmonics: tuple[tuple[int, float, float], ...]) -> tuple[tuple[int, float, float], ...]:
-    """The other side of the body: half a cycle later."""
+    """Returns the harmonics of the other side of the body, which are half a cycle later."""
     return tuple((order, amplitude, shift + order * np.pi) for order, amplitude, shift in harmonics)
 
 
@@ -206,5 +206,5 @@ def features_of(person: Person, angles: np.ndarray, root: np.ndarray) -> np.ndar
 
 
 def _waves(harmonics: tuple[tuple[int, float, float], ...], phase: np.ndarray) -> np.ndarray:
-    """Σ amplitude · cos(order · phase + shift)."""
+    """Returns Σ amplitude · cos(order · phase + shift), in the shape of `phase`."""
     return np.sum([amplitude * np.cos(order * phase + shift) for order, amplitude, shift in harmonics], axis=0)

@@ -54,7 +54,8 @@ class Digit(NamedTuple):
 
 @dataclass
 class _Segment:
-    """The digit that is being read. points: x and y in turn while the pen is down. lifted: a .DT has to follow."""
+    """Holds the digit that is being read. points: x and y in turn while the pen is down. lifted: a .DT has to
+    follow."""
 
     line: int
     label: str
@@ -122,7 +123,7 @@ def _digits(path: Path, rows: Iterable[str]) -> Iterator[Digit]:
 
 
 def _read_statement(path: Path, line: Line, segment: _Segment) -> None:
-    """One line inside a segment."""
+    """Reads one line inside a segment. Raises DataError for a statement that is not known."""
     word = line.tokens[0]
     if word == ".COMMENT":
         segment.writer = _writer(path, line, segment.label)
@@ -186,7 +187,8 @@ def _read_pause(path: Path, line: Line, segment: _Segment) -> None:
 
 
 def _finished(path: Path, number: int, segment: _Segment) -> Digit:
-    """The digit of a segment that ends at line `number`."""
+    """Returns the digit of a segment that ends at line `number`. Raises DataError for a segment without a complete
+    stroke or without a writer."""
     ends = f"the segment of line {segment.line} ends here"
     if segment.points is not None or segment.lifted or not segment.strokes:
         fail(path, number, f"{ends} without a stroke that is complete up to its .DT; the file may be cut short")
@@ -196,5 +198,5 @@ def _finished(path: Path, number: int, segment: _Segment) -> Digit:
 
 
 def _shown(tokens: list[str]) -> str:
-    """Quoted and at most 40 characters of it, so that a message stays one line."""
+    """Returns the words quoted and cut to 40 characters at most, so that a message stays one line."""
     return repr(" ".join(tokens)[:40])

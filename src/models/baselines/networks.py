@@ -182,7 +182,7 @@ class MinGRUNetwork(Gated):
 
 @dataclass(frozen=True, kw_only=True)
 class _Network:
-    """units: the size of each state vector."""
+    """Is a section `model` of a network. units: the size of each state vector. Raises ValueError for units below 1."""
 
     name: ClassVar[str]
     trained: ClassVar[bool] = True
@@ -194,7 +194,7 @@ class _Network:
             raise ValueError(f"units must be at least 1, got {self.units}")
 
     def fit(self, problem: Problem) -> Fitted:
-        """Random weights and a readout solved on them: where the refinement by gradient begins."""
+        """Draws random weights and solves a readout on them: where the refinement by gradient begins."""
         model = self.network(dimension=problem.dimension, units=self.units, lags=problem.readout.lags)
         model.draw(problem.generator)
         return with_readout(model, problem)

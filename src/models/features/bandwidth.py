@@ -88,14 +88,16 @@ def bandwidth(
 def _compared(
     points: Tensor, rule: BandwidthRule, adjacent: Tensor | None, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """The rows of the points whose distances the rule looks at, (pair,) each."""
+    """Returns the rows of the points whose distances the rule looks at, the first and the second of each pair, (pair,)
+    each."""
     if rule.rule == "median_neighbours":
         return _neighbours(points, adjacent)
     return _pairs(points, rule.pairs, generator)
 
 
 def _pairs(points: Tensor, pairs: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Indices of `pairs` ordered pairs of different rows, uniform, with replacement; none when there is one row."""
+    """Returns the rows of `pairs` ordered pairs of different points, (pair,) each, uniform, with replacement; none when
+    there is one point."""
     rows = len(points)
     if rows < 2:
         return _no_rows(points), _no_rows(points)
@@ -118,7 +120,7 @@ def _no_rows(points: Tensor) -> Tensor:
 
 
 def _distances(points: Tensor, first: Tensor, second: Tensor) -> Tensor:
-    """‖points[first] − points[second]‖₂ in float64, a chunk of rows at a time: (number of pairs,)."""
+    """Returns ‖points[first] − points[second]‖₂ in float64, (pair,). They are computed a chunk of rows at a time."""
     chunks = zip(first.split(CHUNK), second.split(CHUNK), strict=True)
     differences = (points[i].double() - points[j].double() for i, j in chunks)
     return torch.cat([torch.linalg.vector_norm(difference, dim=-1) for difference in differences])

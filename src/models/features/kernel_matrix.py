@@ -15,7 +15,8 @@ KEPT_BYTES = 2**30  # a kernel matrix that is made once and kept for all product
 
 
 def _check(points: Tensor, bandwidth: float) -> None:
-    """Points: a table (row, column) of finite numbers with at least one of each. Raises ValueError else."""
+    """Raises ValueError for points that are no table (row, column) of finite numbers with at least one of each, and for
+    a bandwidth that is not positive and finite."""
     if points.ndim != 2 or not points.numel():
         raise ValueError(f"points must have shape (row, column) and at least one of each, got {tuple(points.shape)}")
     if not bool(points.isfinite().all()):

@@ -169,7 +169,7 @@ def _uniform(count: int, generator: torch.Generator) -> Tensor:
 
 
 def _elementwise(function: Callable[[np.ndarray], np.ndarray], x: Tensor) -> Tensor:
-    """A NumPy function of one array, computed in float64; the result has x's dtype and device."""
+    """Applies a NumPy function of one array in float64; the result has x's dtype and device."""
     return torch.as_tensor(np.asarray(function(x.detach().cpu().double().numpy()))).to(x)
 
 
@@ -178,7 +178,8 @@ def _chi_quantile(p: np.ndarray, dimension: int) -> np.ndarray:
 
 
 def _student_quantile(p: np.ndarray, dimension: int, smoothness: float) -> np.ndarray:
-    """r² = 2ν x/(1 − x) with x ~ Beta(d/2, ν); x and 1 − x come from two inverses, so both tails keep their digits."""
+    """Returns the quantile r at p, r² = 2ν x/(1 − x) with x ~ Beta(d/2, ν). x and 1 − x come from two inverses, so both
+    tails keep their digits."""
     x = special.betaincinv(dimension / 2, smoothness, p)
     complement = special.betainccinv(smoothness, dimension / 2, p)
     with np.errstate(divide="ignore"):
@@ -186,7 +187,8 @@ def _student_quantile(p: np.ndarray, dimension: int, smoothness: float) -> np.nd
 
 
 def _matern_by_bessel(z: np.ndarray, smoothness: float) -> np.ndarray:
-    """The formula in logarithms; where K_ν overflows, the kernel is 1 to within 1e-11 at orders up to 50."""
+    """Returns the Matérn kernel φ(z) by its formula in logarithms. Where K_ν overflows, the kernel is 1 to within 1e-11
+    at orders up to 50."""
     u = np.sqrt(2 * smoothness) * z
     with np.errstate(divide="ignore", invalid="ignore"):
         bessel = special.kve(smoothness, u)
@@ -195,15 +197,16 @@ def _matern_by_bessel(z: np.ndarray, smoothness: float) -> np.ndarray:
 
 
 def _matern_by_mixture(z: np.ndarray, smoothness: float) -> np.ndarray:
-    """E exp(−νz²/(2g)) over g ~ Gamma(ν), for orders at which the Bessel function overflows."""
+    """Returns the Matérn kernel as E exp(−νz²/(2g)) over g ~ Gamma(ν), for orders at which the Bessel function
+    overflows."""
     nodes, weights = _log_gamma_quadrature(smoothness)
     return np.exp(-0.5 * np.square(z)[..., None] * smoothness * np.exp(-nodes)) @ weights
 
 
 def _log_gamma_quantile(tail: np.ndarray | float, shape: float, *, upper: bool = False) -> np.ndarray:
-    """log x with P(g ≤ x) = tail, or P(g > x) = tail when `upper`, g ~ Gamma(shape).
+    """Returns log x with P(g ≤ x) = tail, or P(g > x) = tail when `upper`, g ~ Gamma(shape).
 
-    Where x underflows, by P(g ≤ x) = x^a/Γ(a + 1), exact in the limit x → 0.
+    Where x underflows, it is found by P(g ≤ x) = x^a/Γ(a + 1), a the shape, which is exact in the limit x → 0.
     """
     quantile = special.gammainccinv(shape, tail) if upper else special.gammaincinv(shape, tail)
     limit = (np.log1p(-tail) if upper else np.log(tail)) + math.lgamma(shape + 1)
@@ -211,7 +214,7 @@ def _log_gamma_quantile(tail: np.ndarray | float, shape: float, *, upper: bool =
 
 
 def _log_gamma_quadrature(shape: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes t and weights with Σ_j weights_j f(t_j) = E f(log g), g ~ Gamma(shape).
+    """Returns nodes t and weights with Σ_j weights_j f(t_j) = E f(log g), g ~ Gamma(shape), (node,) each.
 
     The density of log g is analytic and falls at least exponentially, so the trapezoid rule converges exponentially.
     """
@@ -224,7 +227,7 @@ def _log_gamma_quadrature(shape: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_gamma_product_quantile(p: np.ndarray, first_shape: float, second_shape: float) -> np.ndarray:
-    """Quantiles of y = log(g₁ g₂) with independent g_i ~ Gamma(shape_i)."""
+    """Returns the quantiles at p of y = log(g₁ g₂) with independent g_i ~ Gamma(shape_i)."""
     small, large = sorted((first_shape, second_shape))
     result = np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.nan))
     lower, upper = (p > 0) & (p <= 0.5), (p > 0.5) & (p < 1)
@@ -234,7 +237,7 @@ def _log_gamma_product_quantile(p: np.ndarray, first_shape: float, second_shape:
 
 
 def _tail_root(tail: np.ndarray, small: float, large: float, *, upper: bool) -> np.ndarray:
-    """y with P(log(g₁ g₂) ≤ y) = tail, or P(log(g₁ g₂) > y) = tail when `upper`.
+    """Returns y with P(log(g₁ g₂) ≤ y) = tail, or P(log(g₁ g₂) > y) = tail when `upper`.
 
     y has a log-concave density, so the logarithm of either tail is concave and Newton's method on it runs monotonically
     to the root from the outer side, where P(g₁g₂ > ab) ≤ P(g₁ > a) + P(g₂ > b) and its mirror image let it start.
@@ -253,7 +256,8 @@ def _tail_root(tail: np.ndarray, small: float, large: float, *, upper: bool) -> 
 
 
 def _log_gamma_tail(u: np.ndarray, shape: float, *, upper: bool) -> np.ndarray:
-    """P(log g ≤ u), or P(log g > u) when `upper`, g ~ Gamma(shape); where e^u underflows, by the limit x → 0."""
+    """Returns P(log g ≤ u), or P(log g > u) when `upper`, g ~ Gamma(shape). Where e^u underflows, the limit x → 0 is
+    taken."""
     limit = np.exp(np.minimum(shape * u - math.lgamma(shape + 1), 0.0))
     if upper:
         return np.where(u > -600, special.gammaincc(shape, np.exp(u)), 1 - limit)

@@ -47,7 +47,8 @@ def _check_inputs(x: Tensor, dimension: int) -> None:
 
 
 def _recorded(x: Tensor, frequencies: Tensor) -> bool:
-    """Whether the operations are differentiated, traced or exported, which results written in place do not suit."""
+    """Says whether the operations are differentiated, traced or exported, which results written in place do not
+    suit."""
     differentiated = torch.is_grad_enabled() and (x.requires_grad or frequencies.requires_grad)
     return differentiated or torch.compiler.is_compiling()
 
@@ -69,7 +70,8 @@ def write_features(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
 
 
 def _write_by_torch(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
-    """Cosines go through a buffer: written into columns of the result, threads of a CPU take turns at its cache lines.
+    """Writes the features of rows x by torch. Cosines go through a buffer: written into columns of the result, threads
+    of a CPU take turns at its cache lines.
 
     All rows are one block off the CPU, where no cache has to hold them.
     """
@@ -88,7 +90,8 @@ def _rows_of_a_block(x: Tensor, count: int, threads: int) -> int:
 
 
 def _write_by_threads(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
-    """Each thread takes the next block when it is done with one, and forms the block's product by itself too.
+    """Writes the features of rows x by several threads. Each thread takes the next block when it is done with one, and
+    forms the block's product by itself too.
 
     A product that torch shares out leaves threads behind that turn, waiting for the next, for longer than NumPy takes
     for the cosines of a block, and take the cores away from it.
@@ -103,7 +106,8 @@ def _write_by_threads(features: Tensor, x: Tensor, frequencies: Tensor) -> None:
 
 @torch.no_grad()
 def _write_by_numpy(blocks: Iterator[tuple[Tensor, Tensor]], frequencies: Tensor) -> None:
-    """The features of rows x into the result, for each (x, result), by NumPy, which lets other threads run meanwhile.
+    """Writes the features of rows x into the result, for each (x, result), by NumPy, which lets other threads run
+    meanwhile.
 
     An infinite phase gives NaN, as with torch.
     """

@@ -101,7 +101,8 @@ class Hadamard(Sampler):
                 return rows.div_(lengths)
 
     def _product_rows(self, count: int, size: int, generator: torch.Generator) -> Tensor:
-        """The first `count` rows of H D_1 … H D_k; H is symmetric, so a row times H is the transform of the row."""
+        """Returns the first `count` rows of H D_1 … H D_k, float64 (count, size). H is symmetric, so a row times H is
+        the transform of the row."""
         signs = [_signs(size, generator) for _ in range(self.blocks)]
         rows = empty_rows(count, size, like=signs[0]).zero_().fill_diagonal_(1)
         for part in rows.split(max(1, BLOCK_BYTES // (8 * size))):
@@ -112,7 +113,7 @@ class Hadamard(Sampler):
 
 
 def check_pair(kernel: Kernel, sampler: Sampler) -> None:
-    """Raise ValueError when the sampler cannot draw for the kernel: only `Iid` draws for one that is not isotropic."""
+    """Raises ValueError when the sampler cannot draw for the kernel: only `Iid` draws for one that is not isotropic."""
     if not kernel.isotropic and not isinstance(sampler, Iid):
         raise ValueError(
             f"kernel {type(kernel).__name__} is not isotropic, so sampler {type(sampler).__name__} cannot draw for it; "
@@ -162,7 +163,7 @@ def _normal(rows: int, columns: int, generator: torch.Generator) -> Tensor:
 
 
 def _signs(count: int, generator: torch.Generator) -> Tensor:
-    """±1 with equal probability, float64 (count,)."""
+    """Draws ±1 with equal probability, float64 (count,)."""
     return 2 * torch.randint(2, (count,), generator=generator, device=generator.device).double() - 1
 
 
@@ -171,7 +172,8 @@ def _unit_rows(rows: Tensor) -> Tensor:
 
 
 def _haar_rows(count: int, dimension: int, generator: torch.Generator) -> Tensor:
-    """The first `count` rows of a Haar orthogonal matrix: QR of normals, unique by a positive diagonal of R.
+    """Draws the first `count` rows of a Haar orthogonal matrix: QR of normals, unique by a positive diagonal of R. The
+    result is (count, dimension).
 
     Without the signs of diag R the result depends on the library's sign convention and is not Haar (Mezzadri 2007).
     """

@@ -77,7 +77,8 @@ class NearOrthogonal(Sampler):
         return super().radii(kernel, count, dimension, generator=generator)
 
     def _spread(self, directions: Tensor) -> Tensor:
-        """The descent. Its step length falls with the gradient's curvature, about (1 + a) m/d where rows are spread."""
+        """Spreads the directions by gradient descent. The step length falls with the gradient's curvature, about (1 +
+        a) m/d where rows are spread."""
         count, dimension = directions.shape
         length = dimension / (2 * count * (1 + self.square_weight))
         for _ in range(self.steps):
@@ -130,9 +131,9 @@ def stratified_radii(kernel: IsotropicKernel, count: int, dimension: int, *, gen
 
 
 def _sobol_points(count: int, coordinates: int, generator: torch.Generator) -> Tensor:
-    """Scrambled Sobol points strictly inside (0, 1): float64 (count, coordinates), on the generator's device.
+    """Draws scrambled Sobol points strictly inside (0, 1): float64 (count, coordinates), on the generator's device.
 
-    The engine rounds its first point, which is the digital shift, to single precision; it is put right here.
+    The engine rounds its first point, which is the digital shift, to single precision; that point is put right here.
     """
     seed = int(torch.randint(2**32, (), generator=generator, device=generator.device))
     engine = SobolEngine(coordinates, scramble=True, seed=seed)

@@ -177,7 +177,7 @@ class TruncatedBPTT:
         return Loss(self._errors(own).sum(), self.chunks.entries[own].sum())
 
     def _errors(self, batch: Tensor) -> Tensor:
-        """(batch, horizon, feature) in any order of chunks: squared errors, 0 where not scored."""
+        """Returns squared errors (batch, horizon, feature) in any order of chunks, 0 where not scored."""
         whole = self.whole[batch]
         if self.lag_share is None or not bool(whole.any()):
             return self._squared(batch, None)
@@ -186,7 +186,10 @@ class TruncatedBPTT:
         return torch.cat([self._squared(batch[whole], self.lag_share), self._squared(batch[~whole], None)])
 
     def _squared(self, batch: Tensor, lag_share: Tensor | None) -> Tensor:
-        """lag_share: for whole chunks, `refresh`'s (sequence, time, feature)."""
+        """Returns squared errors (batch, horizon, feature) of the chunks in their order, 0 where not scored.
+
+        lag_share (sequence, time, feature): that of `refresh`, for whole chunks; None for others.
+        """
         values, mask, scored = self.chunk(batch)
         start = self.start_state(batch)
         if lag_share is None:

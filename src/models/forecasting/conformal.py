@@ -117,7 +117,8 @@ def interval(forecast: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _exact(coverage: float) -> Fraction:
-    """The decimal that was written, 0.9 as 9/10, not the binary number next to it."""
+    """Returns the decimal that was written, 0.9 as 9/10, not the binary number next to it. Raises ValueError for a
+    coverage that does not lie between 0 and 1."""
     if not 0 < coverage < 1:
         raise ValueError(f"coverage must lie between 0 and 1, got {coverage:g}")
     return Fraction(str(coverage))

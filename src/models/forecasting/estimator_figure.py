@@ -59,7 +59,7 @@ def _band(coverage: float | None) -> str:
 
 
 def _first(forecasts: Any, horizon: int) -> Any:
-    """The first series, without its group."""
+    """Returns the forecasts of the first series, without its group."""
     if isinstance(forecasts, list):
         return forecasts[0]
     if hasattr(forecasts, "columns") and forecasts.index.nlevels > 1:
@@ -80,7 +80,8 @@ def _sides(band: Any, place: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _past(estimator: Any, rows: int, ahead: Any, horizon: int) -> tuple[np.ndarray | None, Any, Any]:
-    """The last rows of the targets, None where they were not kept; their places on the axis, and those to come."""
+    """Returns the last rows of the targets, None where they were not kept; their places on the axis, and those to
+    come."""
     key, position = next(iter(estimator._positions.items()))
     to_come = ahead.index if hasattr(ahead, "columns") else position.rows + np.arange(horizon)
     if hasattr(to_come, "to_timestamp"):

@@ -80,8 +80,8 @@ class FiltersMasked(Protocol):
 
 
 def before_end(mask: Tensor) -> Tensor:
-    """Returns, of a mask (sequence, time, feature), the rows (sequence, time) up to the last that has an
-    observation."""
+    """Returns which rows (sequence, time) of a mask (sequence, time, feature) stand before the end: all up to the last
+    that has an observation."""
     return mask.any(2).flip(1).cumsum(1).flip(1) > 0
 
 
@@ -106,8 +106,8 @@ def with_padding_observed(mask: Tensor, lengths: Tensor) -> Tensor:
 
 
 def gapless(mask: Tensor) -> Tensor:
-    """Returns, of a mask (sequence, time, feature), whether nothing is missing up to the last observed row:
-    (sequence,)."""
+    """Returns which sequences (sequence,) of a mask (sequence, time, feature) lack nothing up to their last observed
+    row."""
     return (mask.all(2) | ~before_end(mask)).all(1)
 
 
@@ -124,14 +124,14 @@ def has_begun(model: Any, state: State) -> Tensor:
 
 
 def begun_along(mask: Tensor) -> Tensor:
-    """Returns, of a mask (sequence, time, feature), the rows (sequence, time) from the first of which anything was
-    observed."""
+    """Returns which rows (sequence, time) of a mask (sequence, time, feature) have begun: all from the first of which
+    anything was observed."""
     return mask.any(2).cumsum(1) > 0
 
 
 def rows_before(mask: Tensor) -> Tensor:
-    """Returns, of a mask (sequence, time, feature), how many rows come before each (sequence, time), counted from the
-    first of which anything was observed."""
+    """Returns how many rows come before each row of a mask (sequence, time, feature), as (sequence, time). They are
+    counted from the first of which anything was observed."""
     begun = begun_along(mask)
     return begun.cumsum(1) - begun.long()
 
@@ -185,7 +185,7 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
 
 
 def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> Filtered:
-    """Cut in time where all sequences begin or cease to be observed."""
+    """Filters sequences in stretches. They are cut in time where all sequences begin or cease to be observed."""
     complete, counts = torch.unique_consecutive(mask.all(2).all(0), return_counts=True)
     parts = (part.split(counts.tolist(), 1) for part in (values, mask, begun_along(mask)))
     pieces = []
@@ -202,7 +202,8 @@ def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> 
 def _step_by_step(
     model: SequenceModel, values: Tensor, mask: Tensor, begun: Tensor, state: State
 ) -> tuple[Filtered, State]:
-    """And the state after the last step. begun: `begun_along` the whole mask."""
+    """Filters sequences step by step, and returns the state after the last step too. begun: `begun_along` the whole
+    mask."""
     steps = []
     for value, observed, moves in zip(values.unbind(1), mask.unbind(1), begun.unbind(1), strict=True):
         prediction = model.predict(state)
@@ -285,8 +286,8 @@ def filter_unequal(model: SequenceModel, values: Sequence[Tensor], masks: Sequen
 
 
 def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
-    """Returns, of a mask (sequence, time, feature), the entries that count in every error of every model: observed,
-    and behind at least `first_step` rows of their sequence, see `rows_before`."""
+    """Returns the entries of a mask (sequence, time, feature) that count in every error of every model: observed, and
+    behind at least `first_step` rows of their sequence, see `rows_before`."""
     return mask & (rows_before(mask) >= first_step).unsqueeze(2)
 
 

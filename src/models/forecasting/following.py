@@ -84,7 +84,7 @@ def _check_known(group: Group, index: Any, horizon: int, wanted: str) -> None:
 
 
 def _counts(index: Any) -> bool:
-    """Whether an index goes on with row numbers of the data, not with 1, 2, … for want of them (`index_after`)."""
+    """Says whether an index goes on with row numbers of the data, not with 1, 2, … for want of them (`index_after`)."""
     return index is not None and index.dtype.kind in "iu" and index.name != "step"
 
 
@@ -97,7 +97,7 @@ def _periods(index: Any) -> bool:
 
 
 def _named(index: Any) -> bool:
-    """Whether an index has no order to hold to."""
+    """Says whether an index has no order to hold to."""
     return index.dtype.kind not in "iufMm" and not _periods(index)
 
 
@@ -138,13 +138,14 @@ def _check_follows(group: Group, tail: Any) -> None:
 
 
 def _alike(index: Any, expected: Any, step: Any) -> np.ndarray:
-    """Whether rows have the times or the numbers expected, fractions up to a thousandth of their step."""
+    """Returns which rows have the times or the numbers expected, fractions up to a thousandth of their step, bool
+    (row,)."""
     if expected.dtype.kind != "f":
         return np.asarray(index == expected)
     return np.abs(np.asarray(index - expected)) <= UNEVEN * abs(step)
 
 
 def _kind(index: Any) -> tuple[Any, ...]:
-    """What two indices that follow one another have in common."""
+    """Returns what two indices that follow one another have in common."""
     kind = "i" if index.dtype.kind in "iu" else index.dtype.kind
     return kind, _periods(index), getattr(index, "tz", None) is not None

@@ -150,7 +150,8 @@ class Forecaster:
         return self._forecast_all(sequences, horizon)
 
     def _forecast_all(self, sequences: Sequence[np.ndarray], horizon: int) -> list[np.ndarray]:
-        """Warns at the caller of what calls it."""
+        """Returns the forecasts (horizon, feature) of each sequence in the data's own units. A warning of those that
+        diverge points at the caller of the method that calls this one."""
         check_horizon(horizon)
         by_place: dict[int, np.ndarray] = {}
         with torch.no_grad():  # as a decorator it would be a caller too
@@ -165,7 +166,7 @@ class Forecaster:
         return (values * self.scale + self.mean).cpu().numpy()
 
     def _passes(self, sequences: Sequence[np.ndarray], horizon: int) -> Iterator[tuple[list[int], Tensor, State]]:
-        """For each batch the places of its sequences, and what `filter_unequal` returns for them."""
+        """Yields for each batch the places of its sequences, and what `filter_unequal` returns for them."""
         model: Any = self.model
         pairs = [self.standardised(series) for series in sequences]
         rows = [len(series) + 1 + horizon for series in sequences]

@@ -82,7 +82,11 @@ def calibrate(residuals: np.ndarray) -> Intervals:
 
 
 def _order_statistic(padded: np.ndarray, scored: np.ndarray, coverage: float) -> np.ndarray:
-    """padded (forecast + 1, horizon, feature): its last row is infinite."""
+    """Returns the radius (horizon, feature) of a coverage: the ⌈(n + 1) · coverage⌉-th of the n scored sizes, infinite
+    where n is too small.
+
+    padded (forecast + 1, horizon, feature): the sizes in order; its last row is infinite. scored (horizon, feature): n.
+    """
     exact = Fraction(str(coverage))
     numbers, places = np.unique(scored, return_inverse=True)
     ranks = np.array([math.ceil((int(n) + 1) * exact) for n in numbers])[places].reshape(scored.shape)

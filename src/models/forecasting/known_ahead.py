@@ -77,8 +77,7 @@ class KnownAhead:
 
 
 def known_windows(rows: Tensor, columns: int, horizon: int) -> Tensor:
-    """Returns, for each row, what is known from it on for `horizon` steps: (time + 1, horizon, columns), 0 after the
-    end.
+    """Returns what is known from each row on for `horizon` steps: (time + 1, horizon, columns), 0 after the end.
 
     rows (time, d): as `led` makes them, standardised. The windows share their memory.
     """

@@ -23,7 +23,8 @@ class _Regression(NamedTuple):
 
 
 class _Share(NamedTuple):
-    """x A along `values`, with `alone` A. It holds its values, so that their id stays theirs."""
+    """Holds the predictions x A of the recent observations x along `values`, with `alone` A. It holds `values` too, so
+    that their id stays theirs."""
 
     values: Tensor
     alone: Tensor
@@ -83,8 +84,8 @@ class LagShares:
     def _fit_start_up(
         self, train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings
     ) -> list[AffineMap]:
-        """From the moments of `regression` where those are of the same rows; each order from rows of its own where few
-        rows have all lags.
+        """Fits the start-up from the moments of `regression` where those are of the same rows. Where few rows have all
+        lags, each order is fitted to rows of its own.
 
         Where no validation row has all lags, the ridges are chosen on the training rows.
         """

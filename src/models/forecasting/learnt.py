@@ -227,7 +227,8 @@ def mean_errors(learnt: Learnt) -> np.ndarray:
 
 
 def _mean_square(residual: np.ndarray, scored: np.ndarray) -> np.ndarray:
-    """(horizon,), NaN where nothing is scored."""
+    """Returns the mean square of the scored residuals (forecast, horizon, feature) for each horizon, (horizon,); NaN
+    where nothing is scored, infinity where a scored residual is NaN."""
     counts = scored.sum((0, 2))
     squared = np.where(scored, np.square(residual), 0.0)
     squared = np.where(np.isnan(squared), np.inf, squared)

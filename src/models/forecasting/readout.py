@@ -95,12 +95,13 @@ class ReadoutFit:
 
     @torch.no_grad()
     def __call__(self, model: Recurrent) -> FittedReadout:
-        """A model with lags that has no start-up yet is given one; see `models.forecasting.start_up`.
+        """Solves the readout of a model and sets it. A model with lags that has no start-up yet is given one; see
+        `models.forecasting.start_up`.
 
         The validation part is filtered only when there are several ridges to choose from.
 
         With gaps the filter needs a readout to fill them, so the fit is made twice: first with the gaps filled by the
-        readout that the model has (0, the training mean, in a new one), then by the first fit. Those of the validation
+        readout that the model has (0, the training mean, in a new one), then by the first fit. Gaps of the validation
         part count where a ridge is chosen by it. Without gaps the states do not depend on the readout, and are handed
         on.
         """
@@ -125,7 +126,8 @@ class ReadoutFit:
             model.start_up = start_up_of(maps, orders=orders, history=model.lags, like=model.readout_bias)
 
     def _once(self, model: Recurrent) -> FittedReadout:
-        """Solved along the sequences as filtered with the readout that the model has; the parts as filtered."""
+        """Solves the readout along the sequences as filtered with the readout that the model has, and sets it. Returns
+        the candidate chosen and the parts as filtered, each None where it is to be filtered anew."""
         candidates = self.settings.candidates()
         trained = unread(model, self.train)
         rows = readout_rows(model, self.train, trained[0])
@@ -172,7 +174,8 @@ class ReadoutFit:
         return readout, place
 
     def _read(self, model: Recurrent, part: MaskedSequences, states: State, filled: Tensor) -> Filtered:
-        """Predictions from the states; by `EliminatedMap` where the model's readout is the one that was solved last."""
+        """Returns the part with predictions from the states. They are made by `EliminatedMap` where the model's readout
+        is the one that was solved last."""
         if self._last is None or not torch.equal(model.readout_weight, self._last[0]):
             return Filtered(model.predict(states), filled, states)
         fit = self._last[1]

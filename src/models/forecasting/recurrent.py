@@ -136,7 +136,8 @@ class Recurrent(nn.Module, ABC):
         return (*belief, recent, self._counted(state[-1], 1)[:, 1:])
 
     def _counted(self, seen: Tensor, rows: int) -> Tensor:
-        """See `StartUp.counted`."""
+        """Returns `StartUp.counted`; where there is no start-up, `seen` (batch, 1) for each of the rows, (batch, rows +
+        1)."""
         return seen.expand(-1, rows + 1) if self.start_up is None else self.start_up.counted(seen, rows)
 
     def states_observed(self, start: State, values: Tensor) -> State:

@@ -189,7 +189,7 @@ def lag_rows(values: Tensor, mask: Tensor, scored: Tensor, order: int) -> Regres
 
 
 def with_lags(mask: Tensor, scored: Tensor, order: int) -> Tensor:
-    """Returns, of the steps from `order` on, which are scored and have `order` entirely observed steps before them:
-    bool (sequence, time − order). mask, scored (sequence, time, feature); of more than `order` steps."""
+    """Returns which of the steps from `order` on are scored and have `order` entirely observed steps before them, bool
+    (sequence, time − order). mask, scored (sequence, time, feature); of more than `order` steps."""
     complete = mask.all(2).unfold(1, order, 1).all(2)[:, :-1]
     return complete & scored[:, order:].any(2)

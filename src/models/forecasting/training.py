@@ -106,7 +106,7 @@ class _Loop:
         return errors
 
     def _epoch(self) -> bool:
-        """Whether its steps are kept."""
+        """Trains for one epoch, and says whether its steps are kept."""
         self.model.train()
         finite = all(self._step(batch) for batch in self.objective.batches(self.generator))
         self.model.eval()
@@ -118,7 +118,7 @@ class _Loop:
         return False
 
     def _step(self, batch: Tensor) -> bool:
-        """False where the gradient is not finite; then nothing is done."""
+        """Takes one step and returns True; does nothing and returns False where the gradient is not finite."""
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate * group["factor"]
         self.optimiser.zero_grad()

@@ -38,7 +38,8 @@ def balanced(factors: Factors) -> Factors:
 
 
 def normal_equations(tensor: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns, for the first factor X (a, J) with the others fixed, X Gram = Products: (J, J) and (a, J).
+    """Returns the two sides of the equations X Gram = Products for the first factor X (a, J) with the others fixed:
+    Gram (J, J) and Products (a, J).
 
     tensor (a, b, c), second (b, J), third (c, J).
     """

@@ -38,7 +38,8 @@ class Solution(NamedTuple):
 
 
 def _lengths(columns: Tensor) -> Tensor:
-    """‖b‖ of every column, of numbers whose squares would be 0 or infinite too; 1 for a column of zeros."""
+    """Returns ‖b‖ of every column, (column,), of numbers whose squares would be 0 or infinite too; 1 for a column of
+    zeros."""
     largest = columns.abs().amax(0)
     largest = torch.where(largest == 0, 1.0, largest)
     lengths = largest * torch.linalg.vector_norm(columns / largest, dim=0)
@@ -46,7 +47,7 @@ def _lengths(columns: Tensor) -> Tensor:
 
 
 def _ratio(above: Tensor, below: Tensor, active: Tensor) -> Tensor:
-    """above / below in the active columns, 0 in the others."""
+    """Returns above / below in the active columns, 0 in the others."""
     return torch.where(active, above / below.where(active, 1.0), 0.0)
 
 

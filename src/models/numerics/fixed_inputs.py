@@ -13,8 +13,8 @@ BLOCK = 2048  # rows converted to float64 at a time
 
 
 class Factored(NamedTuple):
-    """Holds, for one ridge λ of the fixed inputs, the Cholesky factor of G + λI, or with fewer rows than inputs that
-    of x xᵀ/N + λI, and A = (G + λI)⁻¹ C (fixed, output) of `FixedInputs`."""
+    """Holds what is computed once for one ridge λ of the fixed inputs: the Cholesky factor of G + λI, or with fewer
+    rows than inputs that of x xᵀ/N + λI, and A = (G + λI)⁻¹ C (fixed, output) of `FixedInputs`."""
 
     ridge: float
     factor: Tensor

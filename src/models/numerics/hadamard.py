@@ -35,7 +35,7 @@ def walsh_hadamard_transform(x: Tensor) -> Tensor:
 
 
 class _Transform(torch.autograd.Function):
-    """The transform as its own gradient, as H is symmetric."""
+    """Is the transform as its own gradient, as H is symmetric."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
@@ -60,7 +60,7 @@ def transform_in_place(rows: Tensor) -> None:
 
 
 def _signs(size: int, like: Tensor) -> Tensor:
-    """The Hadamard matrix of entries ±1."""
+    """Returns the Hadamard matrix of entries ±1, (size, size)."""
     signs = like.new_ones(1, 1)
     while len(signs) < size:
         signs = torch.cat([torch.cat([signs, signs], 1), torch.cat([signs, -signs], 1)])
@@ -68,7 +68,8 @@ def _signs(size: int, like: Tensor) -> Tensor:
 
 
 def _transform(rows: Tensor, buffer: Tensor, first: Tensor) -> None:
-    """Rows (row, p) times the Hadamard matrix whose smallest factor, with its scale, is `first`; buffer: (row·p,)."""
+    """Overwrites rows (row, p) with their product with the Hadamard matrix whose smallest factor, with its scale, is
+    `first`. buffer: (row·p,)."""
     size, stride = rows.shape[1], len(first)
     own, other = rows.view(-1), buffer
     torch.mm(own.view(-1, stride), first, out=other.view(-1, stride))

@@ -39,5 +39,5 @@ class Standardisation(NamedTuple):
 
 
 def varies_by_rounding(mean: Tensor, deviation: Tensor) -> Tensor:
-    """Returns, for each column with this mean and standard deviation, whether it varies by rounding alone."""
+    """Returns which columns with this mean and standard deviation vary by rounding alone."""
     return deviation <= ROUNDING * mean.abs().clamp(min=1.0)

@@ -34,12 +34,13 @@ def feature_map(shape: CellShape) -> RandomFeatureMap:
 
 
 class BilinearCell(Recurrent):
-    """q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(u_t) + b;  ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c  (paper, section 3)
+    """Moves its state by q_{t+1} = ± z/‖z‖ with z = W ×₂ q_t ×₃ ω(u_t) + b (paper, section 3).
 
-    It is the base of every cell with a bilinear update and a state of unit norm. u_t = (o_{t−j+1}, …, o_t) is the
-    delayed observation, o_t alone where the delay j is 1. The belief is q_t, and with a delay the last j − 1
-    observations, oldest first, which are 0 before the first. update: the shapes of the parameters that stand for W, by
-    name.
+    It predicts ô_t = M [q_t, o_{t−lags}, …, o_{t−1}] + c. It is the base of every cell with a bilinear update and a
+    state of unit norm. u_t = (o_{t−j+1}, …, o_t) is the delayed observation, o_t alone where the delay j is 1. The
+    belief is q_t, and with a delay the last j − 1 observations, oldest first, which are 0 before the first. update: the
+    shapes of the parameters that stand for W, by name.
+
     Trained: those, bias, initial, readout. Fixed: reference, projection, metric, and the frequencies unless they are
     learned.
     """

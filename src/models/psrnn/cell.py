@@ -34,7 +34,7 @@ def _recorded() -> bool:
 
 
 def _in_blocks(weights: Tensor, bias: Tensor, belief: Tensor, features: Tensor, rows: int) -> Tensor:
-    """weights (s·w, s); the products of `rows` rows at a time are formed in the same memory."""
+    """Returns z (batch, s) with the products of `rows` rows at a time formed in the same memory. weights (s·w, s)."""
     updated, products = torch.empty_like(belief), belief.new_empty(rows, belief.shape[1], features.shape[1])
     for q, omega, z in zip(belief.split(rows), features.split(rows), updated.split(rows), strict=True):
         block = torch.mul(q.unsqueeze(2), omega.unsqueeze(1), out=products[: len(q)])

@@ -112,7 +112,8 @@ class PSRNNForecaster(RecurrentEstimator):
         )  # fmt: skip
 
     def _directions(self, columns: int | None = None) -> int | None:
-        """Checked by the number of features; with `linear` there are more of them, by the columns of the data."""
+        """Returns the parameter `projection`, checked by the number of features; None without one. With `linear` there
+        are more features, by the columns of the data. Raises TypeError and ValueError as `whole_number`."""
         if self.projection is None:
             return None
         most = 2 * int(self.count)

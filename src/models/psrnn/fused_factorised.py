@@ -56,7 +56,7 @@ RECURSION, REVERSAL = Recorded(recursion), Recorded(reversal)
 class _States(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:
-        """inputs: left, of_state, weights, bias, initial and reference of `factorised_states`."""
+        """Returns the states. inputs: left, of_state, weights, bias, initial and reference of `factorised_states`."""
         left, of_state, weights, bias, initial, reference = inputs
         states, norms = RECURSION(weights, left, of_state, bias, initial, reference)
         if any(ctx.needs_input_grad):

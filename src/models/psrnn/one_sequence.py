@@ -41,7 +41,7 @@ def recursion_of_one(
 
 
 def _walk(matrices: np.ndarray, bias: np.ndarray, states: np.ndarray, reference: np.ndarray) -> list[float]:
-    """Fill states[1:] from states[0]; σ_t‖z_t‖ of every step, σ = + where ⟨z, reference⟩ is 0."""
+    """Fills states[1:] from states[0]. Returns σ_t‖z_t‖ of every step, σ = + where ⟨z, reference⟩ is 0."""
     state, z, signed_norms = states[0], np.empty_like(bias), list[float]()
     for matrix, following in zip(matrices, states[1:], strict=True):
         np.dot(matrix, state, out=z)

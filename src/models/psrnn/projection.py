@@ -68,7 +68,8 @@ def leading_singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]
 
 
 def _singular_vectors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """Those of the largest values first, with signs as rounding left them."""
+    """Returns left and right singular vectors, (row, rank) and (column, rank). Those of the largest values come first,
+    with signs as rounding left them."""
     if rank > min(matrix.shape) // 2:
         left, _, right = torch.linalg.svd(matrix, full_matrices=False)
         return left[:, :rank], right[:rank].T

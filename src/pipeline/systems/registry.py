@@ -27,7 +27,8 @@ SYSTEMS = ("psrnn", "tune", "predict", "theory", "trace", "ssgp", "mctn", "exper
 
 @dataclass(frozen=True)
 class System:
-    """A recipe as the rest of the pipeline sees it. "module:function" names what is imported when it is needed.
+    """Describes a recipe as the rest of the pipeline sees it. "module:function" names what is imported when it is
+    needed.
 
     settings: the schema of the recipe. entry: runs a job, given its settings and its `Job`.
     check: raises PipelineError, before anything is loaded, for settings that do not go together.
@@ -58,21 +59,21 @@ class System:
 
 
 def function(name: str) -> Any:
-    """What "module:function" names."""
+    """Returns what "module:function" names."""
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
 @cache
 def system(recipe: str) -> System:
-    """The system of a recipe. Raises PipelineError for a name that none has."""
+    """Returns the system of a recipe. Raises PipelineError for a name that none has."""
     if recipe not in SYSTEMS:
         raise PipelineError(no_such_choice("recipe", recipe, SYSTEMS))
     return function(f"pipeline.systems.{recipe}.config:SYSTEM")
 
 
 def check(settings: Any) -> None:
-    """Raise PipelineError for checked settings that do not fit their recipe or one another."""
+    """Raises PipelineError for checked settings that do not fit their recipe or one another."""
     chosen = system(settings.recipe)
     if settings.dtype == "bfloat16" and not chosen.bfloat16:
         raise PipelineError(
@@ -84,14 +85,15 @@ def check(settings: Any) -> None:
 
 
 def what(record: type) -> str:
-    """What a loader returns, in words."""
+    """Names what a loader returns, in words."""
     return getattr(record, "kind", record.__name__)
 
 
 def returned_by(target: str) -> Any:
-    """Returns the record that a loader says it returns; None where it does not say, as a person's own need not.
+    """Returns the record that a loader says it returns; None where the loader does not say, as a person's own need not.
 
-    Names that its module imports for type checkers alone are not there to be looked up: then it does not say.
+    Names that the loader's module imports for type checkers alone are not there to be looked up: then the loader does
+    not say.
     """
     try:
         loader = get_object(target)
@@ -102,19 +104,19 @@ def returned_by(target: str) -> Any:
 
 
 def targets_of(group: str) -> dict[str, str]:
-    """The `_target_` of each choice of a group that has one."""
+    """Returns the `_target_` of each choice of a group that has one, by the choice."""
     files = sorted((conf_folder() / group).glob("*.yaml"))
     targets = {file.stem: OmegaConf.select(OmegaConf.load(file), "_target_") for file in files}
     return {name: target for name, target in targets.items() if target is not None}
 
 
 def choices_that_give(records: tuple[type, ...]) -> list[str]:
-    """The choices of the group `data` whose loaders return one of the records."""
+    """Returns the choices of the group `data` whose loaders return one of the records."""
     return [name for name, target in targets_of("data").items() if returned_by(target) in records]
 
 
 def refuse_other_records(target: str, taken: tuple[str, ...], by: str) -> None:
-    """Raise PipelineError for data whose loader says that it returns none of the records, "module:Class", that are
+    """Raises PipelineError for data whose loader says that it returns none of the records, "module:Class", that are
     taken. by: what takes them, as it was typed."""
     given, records = returned_by(target), tuple(function(name) for name in taken)
     if not isinstance(given, type) or issubclass(given, records):
@@ -126,21 +128,21 @@ def refuse_other_records(target: str, taken: tuple[str, ...], by: str) -> None:
 
 
 def check_data(settings: Any) -> None:
-    """Raise PipelineError, before anything is loaded, for data that the recipe cannot take, as their loader says."""
+    """Raises PipelineError, before anything is loaded, for data that the recipe cannot take, as their loader says."""
     data, taken = getattr(settings, "data", None), system(settings.recipe).data
     if taken and isinstance(data, dict):
         refuse_other_records(data["_target_"], taken, f"recipe={settings.recipe}")
 
 
 def owner_of(model: str) -> str | None:
-    """The recipe whose models alone the class of a `_target_` belongs to; None where no recipe says so."""
+    """Returns the recipe whose models alone the class of a `_target_` belongs to; None where no recipe says so."""
     kind = get_object(model)
     owned = {name: tuple(function(known) for known in system(name).model) for name in SYSTEMS}
     return next((name for name, kinds in owned.items() if inspect.isclass(kind) and issubclass(kind, kinds)), None)
 
 
 def check_model(settings: Any) -> None:
-    """Raise PipelineError, before anything is loaded, for a model of another recipe."""
+    """Raises PipelineError, before anything is loaded, for a model of another recipe."""
     model, recipe = getattr(settings, "model", None), settings.recipe
     if not isinstance(model, dict) or "_target_" not in model:
         return
@@ -155,8 +157,8 @@ def check_model(settings: Any) -> None:
 
 
 def checked(config: DictConfig) -> Any:
-    """The settings of a job: each was checked, all together by its system, that the recipe takes model and data, and
-    that a table to read is there."""
+    """Returns the settings of a job after all checks: of each setting, of all together by their system, that the recipe
+    takes model and data, and that a table to read is there."""
     settings = settings_of(config)
     check_model(settings)
     check(settings)
@@ -166,7 +168,7 @@ def checked(config: DictConfig) -> Any:
 
 
 def schemas() -> dict[str, type]:
-    """The schema of every recipe, by its name."""
+    """Returns the schema of every recipe, by its name."""
     return {name: system(name).settings for name in SYSTEMS}
 
 
@@ -176,5 +178,5 @@ def resolvers() -> list[Callable[..., str | int]]:
 
 
 def prepare_composition() -> None:
-    """What every process needs before its first configuration is composed: environment, schemas, resolvers."""
+    """Prepares what every process needs before its first configuration is composed: environment, schemas, resolvers."""
     prepare_process(schemas(), resolvers())

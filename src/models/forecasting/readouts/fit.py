@@ -25,7 +25,7 @@ GROWN = 4.0  # times the error of the training mean: that of forecasts without a
 
 
 class HorizonFit(NamedTuple):
-    """Holds, for one horizon: the validation errors of its own map and of iterated forecasts, over the same rows;
+    """Holds the fit of one horizon: the validation errors of its own map and of iterated forecasts, over the same rows;
     whether its own map is used; and the ridge of each group that there is, by its name. The error of iterated forecasts
     is NaN where there were none."""
 

@@ -76,8 +76,8 @@ def claims_on(names: Sequence[str], *, short: bool) -> Iterator[Claim]:
 
 
 def counterparts(own: Arm, pairs: Sequence[Pair]) -> Iterator[tuple[str, str, Arm]]:
-    """Yields what an arm is claimed to be ahead of, whether that ran or not: claim in words, whose it is, and the
-    other arm."""
+    """Yields what an arm is claimed to be ahead of, whether the other arm ran or not: the claim in words, whose it is,
+    and the other arm."""
     for pair in pairs:
         if pair.first == own.pattern:
             yield pair.words, pair.whose, own._replace(pattern=pair.second)

@@ -69,7 +69,7 @@ class FinetuneConfig:
 
 @dataclass
 class DocumentsConfig(CommonConfig):
-    """`recipe=documents`."""
+    """Holds the settings of `recipe=documents`."""
 
     data: Any = MISSING
     pretrain_on: Any = None

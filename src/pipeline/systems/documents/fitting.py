@@ -112,7 +112,7 @@ def shared_state(network: DocumentNetwork) -> dict[str, torch.Tensor]:
 
 
 def keep_weights(path: Path, network: DocumentNetwork) -> None:
-    """Writes them whole."""
+    """Writes the weights of a network but for its head to a file, which appears only when it is whole."""
     arrays = {name: value.cpu().numpy() for name, value in shared_state(network).items()}
     with written_whole(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)

@@ -84,7 +84,7 @@ def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scor
 
 
 def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> float:
-    """Training, evaluation and report; returns the validation error."""
+    """Trains, evaluates and reports; returns the validation error."""
     fitted = fit(settings, loaded, here)
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
@@ -100,7 +100,8 @@ def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> 
 
 
 def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
-    """The model, logged as `tracking.log_model` says; returns words about it. One that only guesses is not kept."""
+    """Keeps the model, logged as `tracking.log_model` says. Returns words about it. A model that only guesses is not
+    kept."""
     from pipeline.systems.documents.servable import trained_model
     from pipeline.tracking.model import NOT_KEPT, keep_model, kept_in_words, read_as
 
@@ -130,8 +131,8 @@ def told_of(read: Read) -> Documents:
 
 
 def train(settings: DocumentsConfig, job: Job) -> float:
-    """The whole recipe; returns the error on the validation part of the model that is kept: 1 − F1 of entities, 1 −
-    accuracy of classes, or nats a hidden token."""
+    """Runs the whole recipe and returns the error on the validation part of the model that is kept: 1 − F1 of entities,
+    1 − accuracy of classes, or nats a hidden token."""
     refuse_several("recipe=documents")
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):

@@ -32,8 +32,8 @@ NAMED = {
 
 
 def log_data(here: Study, loaded: Loaded) -> None:
-    """The sizes of the parts stand for the data set in MLflow; the digest is that of all words, boxes and tags. A tag
-    says how many pieces the vocabulary has, which may be fewer than were asked for."""
+    """Logs the sizes of the parts, which stand for the data set in MLflow, with the digest of all words, boxes and
+    tags. A tag says how many pieces the vocabulary has, which may be fewer than were asked for."""
     data = loaded.data
     sizes = pd.DataFrame(data.sizes())
     numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
@@ -56,8 +56,11 @@ def cut_of(loaded: Loaded) -> int:
 
 
 def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored], noise: str) -> None:
-    """Metrics and tables; with all details the curves too. noise: how documents are read worse than they are, a part of
-    the names of simple models in tables, as these are fitted to such documents too."""
+    """Logs metrics and tables; with all details the curves too.
+
+    noise: how documents are read worse than they are. It is a part of the names of simple models in tables, as these
+    are fitted to such documents too.
+    """
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics_of(tested).items()})
     parameters = sum(parameter.numel() for parameter in fitted.network.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
@@ -74,8 +77,8 @@ def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str,
 
 
 def log_pictures(here: Study, tested: Scored, data: Documents, task: str) -> None:
-    """With all details: what was taken for what, as a table and as a figure, and a page of the test part with its tags,
-    where they have boxes."""
+    """Logs, with all details, what was taken for what, as a table and as a figure; and a page of the test part with its
+    tags, where words have boxes. Logs nothing of a network that guesses hidden words."""
     if not here.full or task == "mlm":
         return
     counts = confusion_of(tested.predictions, outputs_of(task, data))

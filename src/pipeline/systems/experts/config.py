@@ -91,7 +91,7 @@ class DecodeConfig:
 
 @dataclass
 class ExpertsConfig(CommonConfig):
-    """`recipe=experts`."""
+    """Holds the settings of `recipe=experts`."""
 
     data: Any = MISSING
     experts: MixtureConfig = field(default_factory=MixtureConfig)

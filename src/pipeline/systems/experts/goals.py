@@ -103,8 +103,8 @@ def of_bleu(jobs: Any, data: str) -> Iterator[Goal]:
 
 
 def of_shots(fewshot: Any, data: Any) -> Iterator[Goal]:
-    """Yields, of new tasks that are learned by the parts that are theirs, whether old tasks stay the same to the bit,
-    and whether that gains 80 % of what learning with all numbers does where 256 pairs were asked for."""
+    """Yields whether old tasks stay the same to the bit where new tasks are learned by the parts that are theirs.
+    Yields also whether that gains 80 % of what learning with all numbers does where 256 pairs were asked for."""
     own = fewshot[(fewshot["data"] == data) & ~fewshot["adapt"].isin(["all", "none"])] if len(fewshot) else fewshot
     for arm, rows in own.groupby("arm", sort=False) if len(own) else ():
         same = bool(rows["old_equal"].all())

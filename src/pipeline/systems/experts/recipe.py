@@ -45,7 +45,7 @@ def passed_over(settings: ExpertsConfig) -> tuple[str, ...]:
 
 
 def keep(settings: ExpertsConfig, loaded: Loaded, fitted: Fitted, here: Study) -> str:
-    """The model, logged as `tracking.log_model` says; returns words about it."""
+    """Keeps the model, logged as `tracking.log_model` says. Returns words about it."""
     from pipeline.systems.experts.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 
@@ -67,8 +67,11 @@ def learned(
 
 
 def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here: Study) -> float:
-    """Fit, evaluation and report; returns nats for each validation token. Of several processes the first alone
-    evaluates and reports. base: the data of old tasks, where some are new."""
+    """Fits, evaluates and reports; returns nats for each validation token. Of several processes the first alone
+    evaluates and reports.
+
+    base: the data of old tasks, where some are new.
+    """
     data = loaded.data
     fitted, before = learned(settings, loaded, base, here)
     if rank() > 0:
@@ -87,7 +90,8 @@ def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here
 
 
 def train(settings: ExpertsConfig, job: Job) -> float:
-    """The whole recipe; returns −log p of a validation token in nats, mean over tasks, of the model that is kept."""
+    """Runs the whole recipe and returns −log p of a validation token in nats, mean over tasks, of the model that is
+    kept."""
     settings = settings_of_rank(settings)
     if settings.fewshot.languages:
         refuse_several("fewshot.languages")

@@ -32,8 +32,8 @@ def curve_table(progress: Progress) -> pd.DataFrame:
 
 
 def log_pairs(here: Study, data: TextPairs, encoded: Encoded) -> None:
-    """How many pairs each task has stands for the data set in MLflow, the thesis's table 3.2; the digest is that of all
-    texts. What was left out, and why, is a table of its own."""
+    """Logs how many pairs each task has, which is the thesis's table 3.2 and stands for the data set in MLflow, with
+    the digest of all texts. What was left out, and why, is a table of its own."""
     sizes = pd.DataFrame(data.sizes())
     sizes["too_long"] = [encoded.dropped[name] for name in sizes["task"]]
     numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("task"), float))
@@ -73,7 +73,7 @@ def cosine_table(network: TranslationNetwork, data: TextPairs) -> pd.DataFrame |
 
 
 def log_fitted(here: Study, data: TextPairs, fitted: Fitted, evaluated: Evaluated) -> None:
-    """Metrics, tables and translations; with all details the curve and figures too."""
+    """Logs metrics, tables and translations; with all details the curve and figures too."""
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in evaluated.metrics.items()})
     log_metrics(here.run, {f"model/{name}": value for name, value in sizes_of(fitted.network).items()})
     log_metrics(here.run, {"fit/updates": float(fitted.progress.steps)})

@@ -21,14 +21,16 @@ HEAD, TOP = 0.25, 0.5  # inches over a panel and over all
 
 
 def log_form_changes(here: Study, forms: FormImages, augmentation: Augmentation) -> None:
-    """The first form with its boxes before and after each change, see `log_changes`."""
+    """Logs the first form with its boxes before and after each change, see `log_changes`."""
     form = forms.form(0)
     log_changes(here, "form", form.image, form.boxes, augmentation)
 
 
 def log_changes(here: Study, kind: str, grey: np.ndarray, boxes: np.ndarray | None, augmentation: Augmentation) -> None:
-    """With all details, an image before and after each change, if there is any. kind: "form" or "word". boxes: None
-    where it is shown as words are, and never mirrored."""
+    """Logs an image before and after each change, with all details and if there is any change.
+
+    kind: "form" or "word". boxes: None where the image is shown as words are, and never mirrored.
+    """
     if here.full and augmentation.kind != "none":
         title = f"{here.title}: a training {kind}, and each change alone, the strongest of {DRAWS} copies"
         here.run.figure(changes(grey, boxes, augmentation, title=title), f"figures/changes_{kind}")

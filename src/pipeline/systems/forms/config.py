@@ -53,8 +53,11 @@ class FormsFit:
 
 @dataclass
 class FormsConfig(CommonConfig):
-    """`recipe=forms`. fit: of detectors. recognition: the same of recognisers. refiner: null without one. reader: of
-    whole forms at once; null where a detector and a recogniser read them."""
+    """Holds the settings of `recipe=forms`.
+
+    fit: of detectors. recognition: the same of recognisers. refiner: null without one. reader: of whole forms at once;
+    null where a detector and a recogniser read them.
+    """
 
     data: Any = MISSING
     detector: Any = MISSING

@@ -45,7 +45,7 @@ def load(settings: FormsConfig) -> Data:
 
 
 def stages(settings: FormsConfig, data: Data, device: torch.device, here: Study) -> None:  # noqa: ARG001
-    """Counts and figures; nothing is trained, so that there is no error to return."""
+    """Logs counts and figures. Nothing is trained, so that there is no error to return."""
     if isinstance(data, HandwrittenForms):
         log_forms(here, data)
     else:

@@ -25,7 +25,7 @@ KEY = "true boxes"
 
 
 def log_figures(settings: FormsConfig, data: HandwrittenForms | HandwrittenWords, here: Study) -> None:
-    """Some forms or words of each part, changed copies of those of training, and the first before and after each
+    """Logs some forms or words of each part, changed copies of those of training, and the first before and after each
     change."""
     augmentation, every = Augmentation(settings.forms.augment, settings.seed), Augmentation("flip", settings.seed)
     if isinstance(data, HandwrittenForms):
@@ -37,7 +37,7 @@ def log_figures(settings: FormsConfig, data: HandwrittenForms | HandwrittenWords
 
 
 def log_all_forms(here: Study, data: HandwrittenForms, augmentation: Augmentation) -> None:
-    """The first forms of each part with their boxes, and changed copies of the first training forms."""
+    """Logs the first forms of each part with their boxes, and changed copies of the first training forms."""
     for name, part in data.parts.items():
         log_forms(here, shown(part, range(min(SHOWN_FORMS, len(part)))), name)
     train = data.parts["train"]
@@ -47,7 +47,7 @@ def log_all_forms(here: Study, data: HandwrittenForms, augmentation: Augmentatio
 
 
 def log_forms(here: Study, forms: Shown, name: str) -> None:
-    """A figure of forms with their true boxes."""
+    """Logs a figure of forms with their true boxes."""
     found = [as_found(own) for own in forms.truths]
     here.run.figure(pages(forms, found, title=titled(here, name), key=KEY), f"figures/{name}")
 
@@ -58,7 +58,8 @@ def as_found(truth: Truth) -> Detections:
 
 
 def log_all_words(here: Study, data: HandwrittenWords, augmentation: Augmentation) -> None:
-    """Images of words of each part with their texts, spread evenly over it, and changed copies of those of training."""
+    """Logs images of words of each part with their texts, spread evenly over the part, and changed copies of those of
+    training."""
     for name, part in data.parts.items():
         few = part.at(spread(len(part), SHOWN_WORDS))
         log_words(here, list(few.images()), few.texts, name)
@@ -69,7 +70,7 @@ def log_all_words(here: Study, data: HandwrittenWords, augmentation: Augmentatio
 
 
 def log_words(here: Study, images: Sequence[np.ndarray], texts: Sequence[str], name: str) -> None:
-    """A figure of images of words with their texts."""
+    """Logs a figure of images of words with their texts."""
     here.run.figure(with_texts(images, texts, title=titled(here, name)), f"figures/{name}")
 
 

@@ -93,14 +93,15 @@ def passed_over(settings: FormsConfig, unit: str) -> tuple[str, ...]:
 
 
 def log_files(here: Study, data: Any, unit: str) -> None:
-    """The file behind the number of each form or image, where there are files. unit: as of `names_of_run`."""
+    """Logs the file behind the number of each form or image, where there are files. unit: as of `names_of_run`."""
     rows = [(part, number, file) for part, own in data.files.items() for number, file in enumerate(own)]
     if rows:
         here.run.table(pd.DataFrame(rows, columns=["part", unit.removesuffix("s"), "file"]), "files.csv")
 
 
 def train(settings: FormsConfig, job: Job) -> float | None:
-    """The whole recipe; returns the error on the validation part, as `evaluate/test_error` is of the test part."""
+    """Runs the whole recipe and returns the error on the validation part, as `evaluate/test_error` is of the test part;
+    None where nothing is trained."""
     refuse_several("recipe=forms")
     own = STAGES[settings.forms.stage]
     device, clock = set_up(settings, job), Clock()

@@ -62,9 +62,11 @@ def table_of(array: np.ndarray) -> pd.DataFrame:
 
 
 class Boxes:
-    """Takes a table with a form a row, `form` (its name) and `image` (the bytes of its file, the same in base64, or an
-    array of its greys), or an array of forms alone; gives a row a box. An all white form has none.
-    Parameter least_score: boxes of a lower score are left out; 0: as the model has it."""
+    """Takes a table with a form a row, or an array of forms alone, and gives a row a box. An all white form has none.
+
+    The table has columns `form` (its name) and `image` (the bytes of its file, the same in base64, or an array of its
+    greys). Parameter least_score: boxes of a lower score are left out; 0: as the model has it.
+    """
 
     columns = ("form", "image")
 
@@ -93,7 +95,8 @@ class Boxes:
 
 
 class Pages(Boxes):
-    """Takes and gives the same; words are read. Parameter vocabulary: their texts are corrected by training texts."""
+    """Takes and gives what `Boxes` does, with the words read. Parameter vocabulary: their texts are corrected by
+    training texts."""
 
     @staticmethod
     def reader_of(folder: Path) -> FormReader:
@@ -102,7 +105,7 @@ class Pages(Boxes):
 
 
 class Whole(Boxes):
-    """Takes and gives the same, with a row a form: its box is the whole form, its text all that was read."""
+    """Takes and gives what `Boxes` does, with a row a form: its box is the whole form, its text all that was read."""
 
     @staticmethod
     def reader_of(folder: Path) -> WholeReader:

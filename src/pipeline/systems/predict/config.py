@@ -30,7 +30,7 @@ class ModelUriConfig:
 
 @dataclass
 class PredictConfig(CommonConfig):
-    """`recipe=predict`."""
+    """Holds the settings of `recipe=predict`."""
 
     TYPED: ClassVar[dict[str, str]] = {"model.uri": "model=runs:/RUN_ID/model"}
 
@@ -45,7 +45,7 @@ class PredictConfig(CommonConfig):
 
 
 def check(settings: PredictConfig) -> None:
-    """Raise DataError, before the model is looked for, where there is no file to predict, nor a folder."""
+    """Raises DataError, before the model is looked for, where there is no file to predict, nor a folder."""
     from data.files.table_files import existing_file
 
     if not Path(settings.data.path).expanduser().is_dir():

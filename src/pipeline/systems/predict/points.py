@@ -15,8 +15,9 @@ from pipeline.systems.predict.others import refuse_others
 
 
 def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
-    """Returns a row for each row of the file: mean and standard deviation of the target, empty where a cell of the row
-    is; with `interval` the bounds that hold a new observation with that probability. And words about them.
+    """Returns a row for each row of the file, and words about them. A row has mean and standard deviation of the
+    target, empty where a cell of the row is; with `interval` also the bounds that hold a new observation with that
+    probability.
 
     Raises DataError as `data.tables.points.read_inputs`, PipelineError for settings of forecasters.
     """

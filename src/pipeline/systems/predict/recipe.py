@@ -32,7 +32,8 @@ from pipeline.tracking.store import open_store
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """The final name appears only when the whole file is on disk. Raises PipelineError when it cannot be written."""
+    """Writes a table as CSV. The final name appears only when the whole file is on disk. Raises PipelineError when it
+    cannot be written."""
     try:
         with written_whole(path) as temporary:
             frame.to_csv(temporary, index=False)
@@ -41,7 +42,8 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def times_of_predictions(sequences: Sequences, horizon: int) -> np.ndarray:
-    """The time of every row of the predictions: those of the file, or with a horizon those that come after them."""
+    """Returns the time of every row of the predictions: the times of the file, or with a horizon those that come after
+    them."""
     times = sequences.times or ()
     return np.concatenate([times_after(own, horizon) for own in times] if horizon else list(times))
 
@@ -52,17 +54,17 @@ def said_of_uneven_times(sequences: Sequences) -> None:
 
 
 def model_columns(model: Any) -> list[str]:
-    """The columns of a logged forecaster."""
+    """Returns the columns of a logged forecaster."""
     return list(model.metadata.metadata["columns"])
 
 
 def model_history(model: Any) -> int:
-    """`Forecaster.history` of a logged model; 0 for a model that was logged before it was noted."""
+    """Returns `Forecaster.history` of a logged model; 0 for a model that was logged before the history was noted."""
     return int(model.metadata.metadata.get("history", 0))
 
 
 def predictions(model: Any, frame: pd.DataFrame, settings: PredictConfig) -> pd.DataFrame:
-    """What the model says. Raises PipelineError for intervals from a model that has none."""
+    """Returns what the model says. Raises PipelineError for intervals from a model that has none."""
     asked: dict[str, Any] = {"interval": settings.interval} if settings.interval else {}
     if asked and "interval" not in str(model.metadata.get_params_schema()):
         raise PipelineError(
@@ -83,7 +85,8 @@ def said_of_short_ones(rows: Sequence[int], history: int) -> None:
 
 
 def said_of_times_left_out(model: Any, time: str | None) -> None:
-    """time: the setting `data.time`."""
+    """Prints how to add times, where the model's data had a column of them and none is named. time: the setting
+    `data.time`."""
     known = model.metadata.metadata.get("time")
     if known is not None and time is None:
         setting = shlex.quote(f"data.time={in_a_setting(known)}")
@@ -91,8 +94,8 @@ def said_of_times_left_out(model: Any, time: str | None) -> None:
 
 
 def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
-    """What a forecaster says of the sequences of a file, and words about it. Raises PipelineError for settings of
-    others."""
+    """Returns what a forecaster says of the sequences of a file, and words about it. Raises PipelineError for settings
+    of other models."""
     columns, data = model_columns(model), settings.data
     refuse_others(settings, ("horizon", "interval", "data.group", "data.time", "data.delimiter"), "forecasts")
     text = TextFormat(data.delimiter, data.decimal)
@@ -116,7 +119,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
 
 
 def output_of(settings: PredictConfig) -> Path:
-    """Where the predictions go. Raises PipelineError where that is the file that is read, or in no folder."""
+    """Returns where the predictions go. Raises PipelineError where that is the file that is read, or in no folder."""
     given = Path(settings.data.path).expanduser()
     output = Path(settings.output or f"{given.stem}-predictions.csv").resolve()
     if output.exists() and given.exists() and output.samefile(given):
@@ -127,7 +130,7 @@ def output_of(settings: PredictConfig) -> Path:
 
 
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
-    """Read the file with the model's columns, predict in its own units, write NAME-predictions.csv."""
+    """Reads the file with the model's columns, predicts in the model's own units, and writes NAME-predictions.csv."""
     refuse_several("recipe=predict")
     output = output_of(settings)
     open_store(settings.tracking.uri, wait=settings.tracking.wait)

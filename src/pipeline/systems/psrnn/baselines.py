@@ -14,7 +14,8 @@ from pipeline.systems.psrnn.load import Parts
 
 
 class Season(NamedTuple):
-    """steps: of the season. peak: its autocorrelation in the training part; None where the settings name it."""
+    """Holds the length of a season in `steps`, and its `peak`, which is its autocorrelation in the training part; None
+    where the settings name the season."""
 
     steps: int
     peak: float | None = None
@@ -29,9 +30,11 @@ class Season(NamedTuple):
 
 
 def season_of(parts: Parts, settings: Any) -> Season | None:
-    """That of `evaluate.season`, else the one found in the training part; None for 0, or where none is clear.
+    """Returns the season of `evaluate.season`, else the one found in the training part; None for 0, or where none is
+    clear.
 
-    The longest test sequence has to reach beyond a season: one that is named and does not is left out with a warning.
+    The longest test sequence has to reach beyond a season. A season that is named and is too long for that is left out
+    with a warning.
     """
     reach = parts.test.values.shape[1] - 1
     if settings.season is None:
@@ -46,7 +49,8 @@ def season_of(parts: Parts, settings: Any) -> Season | None:
 
 
 def baselines(parts: Parts, settings: Any, season: Season | None) -> dict[str, SequenceModel]:
-    """Their ridges are chosen on the validation part."""
+    """Returns the baselines by name: the last value, the seasonal naive where there is a season, and an autoregression
+    of each of `evaluate.orders`. The ridges of the autoregressions are chosen on the validation part."""
     values = parts.train.values
     models: dict[str, SequenceModel] = {
         "persistence": Persistence(dimension=values.shape[2]).to(dtype=values.dtype, device=values.device)

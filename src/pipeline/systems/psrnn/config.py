@@ -91,7 +91,8 @@ class EvaluateConfig:
 
 @dataclass
 class PsrnnConfig(CommonConfig):
-    """`recipe=psrnn`. The sections with a `_target_` are free: their keys are those of the class they name."""
+    """Holds the settings of `recipe=psrnn`. The sections with a `_target_` are free: their keys are those of the class
+    they name."""
 
     data: Any = MISSING
     kernel: Any = MISSING
@@ -107,7 +108,8 @@ class PsrnnConfig(CommonConfig):
 
 
 def check(settings: PsrnnConfig) -> None:
-    """Raise PipelineError where nothing says how many lags the readout has, and for features of no rows."""
+    """Raises PipelineError where nothing says how many lags the readout has, for features of no rows, and for a
+    difference without lags."""
     readout = settings.readout
     if readout.lags is None and not readout.choices:
         raise PipelineError("readout.lags=null leaves the choice to readout.choices, which is empty; give one of them")
@@ -123,18 +125,23 @@ def check(settings: PsrnnConfig) -> None:
 
 
 def readout_for(data: str) -> str:
-    """`${readout_for:${data}}`: the paper's readout on its data; the one that validation chooses on a person's own."""
+    """Returns the readout for `${readout_for:${data}}`: on the paper's data the paper's, on a person's own table the
+    one that validation chooses."""
     return "auto" if data == "table" else "linear"
 
 
 def refine_for(data: str, model: str) -> str:
-    """`${refine_for:${data},${model}}`: on a table the readout that validation chose leaves a PSRNN's refinement
-    next to nothing to gain, and the networks are trained by nothing else."""
+    """Returns the refinement for `${refine_for:${data},${model}}`: none for a PSRNN on a table, else "bptt".
+
+    On a table the readout that validation chose leaves a PSRNN's refinement next to nothing to gain. The networks are
+    trained by nothing else, so they keep it.
+    """
     return "none" if data == "table" and model in ("psrnn", "psrnn_cp") else "bptt"
 
 
 def projected_to(directions: int, count: int) -> int:
-    """`${projected_to:80,${features.count}}`: directions kept of 2m features, all where there are fewer."""
+    """Returns how many directions are kept of 2m features, m = `count`, for `${projected_to:80,${features.count}}`: as
+    many as are asked for, or all where there are fewer."""
     return min(directions, 2 * count)
 
 

@@ -50,7 +50,7 @@ def in_words(horizons: Sequence[int]) -> str:
 
 
 def diverged_line(diverged: Mapping[str, Sequence[int]]) -> list[str]:
-    """Returns what is said of them, in one line; nothing where there are none."""
+    """Returns what is said of the models that diverge, in one line; nothing where none diverges."""
     if not diverged:
         return []
     each = "; ".join(f"{label(name)} at {in_words(horizons)}" for name, horizons in diverged.items())

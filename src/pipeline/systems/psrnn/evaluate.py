@@ -28,13 +28,13 @@ from pipeline.systems.psrnn.windows import log_windows, rows_of_day
 
 
 def reachable_horizons(part: MaskedSequences, settings: Any) -> list[int]:
-    """1 and the horizons asked for, but those that no sequence is long enough for."""
+    """Returns 1 and the horizons asked for in order, without those that no sequence is long enough for."""
     reach = longest_reach(part, settings)
     return sorted({1, *(h for h in settings.horizons if h <= reach)})
 
 
 def longest_reach(part: MaskedSequences, settings: Any) -> int:
-    """The longest horizon for which a step of the part is scored."""
+    """Returns the longest horizon for which a step of the part is scored."""
     return part.values.shape[1] - settings.first_step
 
 
@@ -54,7 +54,7 @@ def say_left_out(part: MaskedSequences, settings: Any) -> None:
 def evaluate(
     models: Mapping[str, SequenceModel], part: MaskedSequences, lengths: Tensor, settings: Any, *, every: int = 0
 ) -> Evaluation:
-    """Filter a part with every model, and forecast from each of its steps by feeding predictions back, or directly.
+    """Filters a part with every model, and forecasts from each of its steps by feeding predictions back, or directly.
 
     lengths (sequence,): of its sequences. settings: `evaluate`. Horizons that the part is too short for are left out.
     every: the first model has errors at all horizons up to this as well.
@@ -78,8 +78,9 @@ def evaluate(
 def validate(
     models: Mapping[str, SequenceModel], loaded: Loaded, scoring: Any
 ) -> tuple[dict[str, list[int]], Intervals | None]:
-    """The models, but the naive ones, whose forecasts diverge on the validation part, with their horizons; and the
-    intervals of the run's model, the first of them, from the same forecasts."""
+    """Returns two results of forecasts on the validation part. The first names the models that diverge there, with
+    their horizons; the naive models are not looked at. The second holds the intervals of the run's model, which is the
+    first of the models; None where it has none (`intervals_of`)."""
     part, own_table = loaded.parts.validation, loaded.dataset.source.startswith(TABLE)
     longest, most = calibrated_horizons(part, scoring, further=own_table)
     main, asked = next(iter(models)), reachable_horizons(part, scoring)
@@ -93,7 +94,8 @@ def validate(
 def evaluate_stage(
     settings: PsrnnConfig, loaded: Loaded, trained: Trained, beside: Mapping[str, SequenceModel], study: Study
 ) -> Evaluated:
-    """The errors of the run's model, of the models `beside` it and of the baselines on the test part, all logged."""
+    """Returns the errors of the run's model, of the models `beside` it and of the baselines on the test part, and logs
+    them all."""
     run, name, model = study.run, trained.name, trained.model
     scoring = scored_settings(settings)
     with study.clock.stage("evaluate"):

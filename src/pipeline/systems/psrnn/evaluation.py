@@ -18,8 +18,11 @@ SAME_MODEL = {"last_value": "persistence"}  # a model, and the baseline that is 
 
 
 class Evaluation(NamedTuple):
-    """squared (horizon → sequence, time, feature; NaN where not scored) per model, the run's own model first; and the
-    one-step predictions of the latter (sequence, time, feature)."""
+    """Holds the squared errors of each model, the run's own model first, and the one-step predictions of the run's own
+    model (sequence, time, feature).
+
+    squared: by model and horizon (sequence, time, feature), NaN where not scored.
+    """
 
     squared: dict[str, dict[int, Tensor]]
     predictions: Tensor
@@ -29,21 +32,21 @@ class Evaluation(NamedTuple):
         return next(iter(self.squared))
 
     def mse(self, model: str | None = None, horizon: int = 1) -> float:
-        """Mean squared error of a model, the run's own when none is named."""
+        """Returns the mean squared error of a model, the run's own when none is named."""
         return float(self.squared[model or self.main][horizon].double().nanmean())
 
     def shown(self) -> Evaluation:
-        """Returns it as it is shown: without the baseline that is the run's own model."""
+        """Returns the evaluation as it is shown: without the baseline that is the run's own model."""
         left_out = SAME_MODEL.get(self.main)
         return self._replace(squared={name: errors for name, errors in self.squared.items() if name != left_out})
 
     def by_horizon(self) -> pd.DataFrame:
-        """Rows: horizons; columns: models."""
+        """Returns the mean squared errors with a row for each horizon and a column for each model."""
         rows = {name: {h: self.mse(name, h) for h in errors} for name, errors in self.squared.items()}
         return pd.DataFrame(rows).rename_axis("horizon")
 
     def by_feature(self, own: OwnUnits) -> pd.DataFrame:
-        """One-step errors per feature, standardised and as root mean square in the feature's own unit."""
+        """Returns the one-step errors per feature, standardised and as root mean square in the feature's own unit."""
         frame = pd.DataFrame({"feature": own.names, "unit": own.units})
         for model, errors in self.squared.items():
             mean = errors[1].double().nanmean((0, 1)).cpu()
@@ -57,7 +60,7 @@ class Evaluation(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """The errors of all models, the season of one of them, and the run's own model with its units and intervals.
+    """Holds the errors of all models, the season of one of them, and the run's own model with its units and intervals.
 
     diverged: the models that diverge on the validation part, with the horizons at which they do.
     """
@@ -69,7 +72,8 @@ class Evaluated(NamedTuple):
 
 
 def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:
-    """One row per test step: sequence, time, and per feature the observed and the predicted value in its own unit.
+    """Returns a row for each test step: sequence, time, and per feature the observed and the predicted value in its own
+    unit.
 
     predicted: (sequence, time, feature), in its own unit. time counts steps from 0; where the data have times of their
     own, a column of their name has these.

@@ -31,7 +31,7 @@ MOST_MARKERS = 40  # of a line
 
 
 def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:
-    """Training, validation and test error per epoch; the epoch that is kept is marked."""
+    """Draws training, validation and test error per epoch; the epoch that is kept is marked."""
     figure, (panel,) = new_axes(title, x="epoch (0: after initialisation)", y=MSE)
     epochs = [row.epoch for row in rows]
     for i, name in enumerate(("train", "validation", "test")):
@@ -53,7 +53,7 @@ def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> 
 
 
 def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
-    """Error against forecast horizon; `errors` has one row per horizon and one column per model."""
+    """Draws the error against the forecast horizon; `errors` has one row per horizon and one column per model."""
     figure, (panel,) = new_axes(title, x="forecast horizon (steps)", y=MSE)
     for i, (name, values) in enumerate(errors.items()):
         line(panel, i, list(errors.index), values.tolist(), str(name))
@@ -64,8 +64,8 @@ def horizon_curve(errors: pd.DataFrame, *, title: str) -> Figure:
 
 
 def direct_and_iterated(errors: pd.DataFrame, *, title: str) -> Figure:
-    """Validation error against forecast horizon, of forecasts by the horizon's own regression and of iterated ones,
-    beside the last value and the mean; `errors` has a column for each."""
+    """Draws the validation error against the forecast horizon, of forecasts by the horizon's own regression and of
+    iterated ones, beside the last value and the mean; `errors` has a column for each."""
     figure, (panel,) = new_axes(title, x="forecast horizon (steps)", y=f"validation {MSE}")
     names = {"direct": "direct", "iterated": "iterated", "last_value": "last value", "mean": "mean"}
     for i, (column, name) in enumerate(names.items()):
@@ -96,7 +96,7 @@ def prediction(
     title: str,
     steps: Steps = None,
 ) -> Figure:
-    """One test sequence, observed and predicted, (time, feature) each."""
+    """Draws one test sequence, observed and predicted, (time, feature) each."""
     name, x = steps or ("time step", np.arange(len(truth)))
 
     def draw(panel: Axes, i: int) -> None:
@@ -107,7 +107,7 @@ def prediction(
 
 
 class Band(NamedTuple):
-    """A forecast and the radii of its intervals, (step, feature) each."""
+    """Holds a forecast and the radii of its intervals, (step, feature) each."""
 
     forecast: np.ndarray
     radii: np.ndarray
@@ -122,7 +122,8 @@ def forecast(
     title: str,
     steps: Steps = None,
 ) -> Figure:
-    """The end of a sequence (time, feature) and its forecast from before it, with forecast ± radii."""
+    """Draws the end of a sequence (time, feature) and the forecast from before that end, with the band forecast ±
+    radii."""
     name, x = steps or ("time step", np.arange(len(truth)))
     low, high, count = ahead.forecast - ahead.radii, ahead.forecast + ahead.radii, len(ahead.forecast)
     origin, shown = len(truth) - count, slice(max(0, len(truth) - 4 * count), None)
@@ -137,7 +138,8 @@ def forecast(
 
 
 def radii_against_law(radii: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], *, title: str) -> Figure:
-    """Sorted radii of the frequencies (bandwidth 1) against the quantiles of their law; the diagonal is agreement."""
+    """Draws the sorted radii of the frequencies (bandwidth 1) against the quantiles of their law; the diagonal is
+    agreement."""
     figure, (panel,) = new_axes(
         title, x="quantile of the kernel's radial law (bandwidth 1)", y="drawn radius (bandwidth 1)"
     )

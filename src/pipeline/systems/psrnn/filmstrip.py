@@ -23,8 +23,11 @@ ROW, FRAME = 7, 6  # sizes of letters beside and under images that are less than
 def filmstrip(
     rows: Mapping[str, np.ndarray], shape: tuple[int, int], *, first_frame: int, stride: int, title: str
 ) -> Figure:
-    """One row of images a name, (frame, pixel) each; all share one grey scale, 0 white. The first column is frame
-    `first_frame`, the next `stride` frames on; frames that a row does not have (NaN) stay empty."""
+    """Draws one row of images for each name, (frame, pixel) each. All images share one grey scale, in which 0 is white.
+
+    The first column is frame `first_frame`, the next `stride` frames on. Frames that a row does not have (NaN) stay
+    empty.
+    """
     frames = max(len(images) for images in rows.values())
     figure = new_figure(1.2 + 0.75 * frames, 0.6 + 0.85 * len(rows), title)
     highest = max(float(np.nanmax(images)) for images in rows.values())
@@ -44,7 +47,8 @@ def filmstrip(
 def log_filmstrip(
     run: Run, predicted: np.ndarray, forecaster: Forecaster, videos: Sequences, shape: tuple[int, int], *, title: str
 ) -> None:
-    """Every second frame of the first of the videos, in place of a table of predictions with thousands of columns.
+    """Logs a figure of every second frame of the first of the videos. It stands in place of a table of predictions with
+    thousands of columns.
 
     predicted (time, pixel): one step ahead. Beside it stands the forecast that begins at the middle of the video and
     sees nothing after it.

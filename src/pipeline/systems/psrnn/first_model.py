@@ -28,7 +28,7 @@ from pipeline.systems.psrnn.own_models import check_fitted
 
 
 class Initialised(NamedTuple):
-    """The model, what was chosen on validation, and the errors of the model on the three parts.
+    """Holds the model, what was chosen on validation, and the errors of the model on the three parts.
 
     limit: the validation error from which on the model is of no use (see `judge`); refinement does not move it.
     """
@@ -41,13 +41,16 @@ class Initialised(NamedTuple):
     limit: float
 
     def stable(self, train_mse: float, validation_mse: float) -> bool:
-        """Whether a model with these errors, refined or not, is of use."""
+        """Says whether a model with these errors, refined or not, is of use."""
         return math.isfinite(train_mse) and validation_mse < self.limit
 
 
 @torch.no_grad()
 def one_step_mse(model: SequenceModel, part: MaskedSequences, filtered: Filtered | None = None) -> float:
-    """filtered: the part as the model filters it, where that is known."""
+    """Returns the mean squared error of one-step predictions over the scored steps of a part.
+
+    filtered: the part as the model filters it, where that is known.
+    """
     filtered = filtered or filter_by_all_ranks(model, part.values, up_to_end(part.mask))
     return float(masked_mse(filtered.predictions, part.values, part.scored))
 
@@ -58,7 +61,7 @@ def errors_of(model: Any, parts: Parts) -> tuple[float, float]:
 
 
 def mean_predictor_mse(part: MaskedSequences) -> float:
-    """The error of predicting the training mean, which is 0 in standardised units; NaN for an empty part."""
+    """Returns the error of predicting the training mean, which is 0 in standardised units; NaN for an empty part."""
     return float(masked_mse(torch.zeros_like(part.values), part.values, part.scored))
 
 
@@ -84,9 +87,10 @@ def judge(model: Any, parts: Parts, readout: FittedReadout, *, drawn: bool = Tru
 
 @dataclass(frozen=True)
 class MethodStages:
-    """The one stage of every model but the PSRNN: closed-form fits whole, networks up to where the gradient begins.
+    """Fits every model but the PSRNN in its one stage: closed-form fits whole, networks up to where the gradient
+    begins.
 
-    kept: whether the model will be saved, which one of a person's own must be fit for.
+    kept: whether the model will be saved, which a model of a person's own must be fit for.
     """
 
     drawn: ClassVar[bool] = False

@@ -29,11 +29,11 @@ MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not
 
 
 def calibrated_horizons(part: MaskedSequences, settings: Any, *, further: bool) -> tuple[int, int]:
-    """The longest horizon asked for that the validation part is long enough for and whose residuals can be kept; and up
-    to which horizon intervals are calibrated.
+    """Returns two horizons. The first is the longest horizon asked for that the validation part is long enough for and
+    whose residuals can be kept. The second is the horizon up to which intervals are calibrated.
 
-    That is `FURTHER` times as far where `further` says so and the forecasts are few enough to be made all at once, as
-    then the others stay what they are to the last digit.
+    The second is the first, or up to `FURTHER` times the horizon asked for where `further` says so and the forecasts
+    are few enough to be made all at once, as then the others stay what they are to the last digit.
     """
     asked, numbers = max(settings.horizons), part.values.numel()
     reach = min(part.values.shape[1] - settings.first_step, MOST_NUMBERS // numbers)
@@ -43,31 +43,33 @@ def calibrated_horizons(part: MaskedSequences, settings: Any, *, further: bool) 
 
 
 def own_residuals(squared: Sequence[Tensor], own: OwnUnits) -> np.ndarray:
-    """(forecast, horizon, feature): |truth − forecast| in the data's own units; NaN where not scored."""
+    """Returns |truth − forecast| (forecast, horizon, feature) in the data's own units; NaN where not scored."""
     return np.stack([own.deviations(errors.flatten(0, 1)) for errors in squared], 1)
 
 
 def before_divergence(residuals: np.ndarray, *, longest: int) -> np.ndarray | None:
-    """The residuals (forecast, horizon, feature) up to the last horizon before one diverges; None where that is one of
-    the first `longest`."""
+    """Returns the residuals (forecast, horizon, feature) up to the last horizon before a forecast diverges; None where
+    one of the first `longest` horizons has a forecast that diverges."""
     diverged = np.flatnonzero(np.isinf(residuals).any((0, 2)))
     known = int(diverged[0]) if len(diverged) else residuals.shape[1]
     return None if known < longest else residuals[:, :known]
 
 
 def intervals_of(squared: Sequence[Tensor], own: OwnUnits, *, longest: int) -> Intervals | None:
-    """The radii of the residuals of forecasts for 1, 2, … steps ahead, made from every step of the validation part.
+    """Returns the radii of the residuals of forecasts for 1, 2, … steps ahead, made from every step of the validation
+    part.
 
-    squared: errors of each horizon (sequence, time, feature), NaN where not scored. None where a forecast for one of
-    the first `longest` horizons diverged: no interval can be told then.
+    squared: errors of each horizon (sequence, time, feature), NaN where not scored. The result is None where a forecast
+    for one of the first `longest` horizons diverged: no interval can be told then.
     """
     kept = before_divergence(own_residuals(squared, own), longest=longest)
     return None if kept is None else calibrate(kept)
 
 
 def coverage_table(intervals: Intervals, evaluation: Evaluation, own: OwnUnits) -> pd.DataFrame:
-    """A row for each coverage of `TABLED`, horizon of the evaluation and feature: the radius, and the share of the test
-    forecasts inside it, NaN where none was scored; horizons that were not calibrated are left out.
+    """Returns a row for each coverage of `TABLED`, horizon of the evaluation and feature. The row has the radius, and
+    the share of the test forecasts inside it, NaN where none was scored. Horizons that were not calibrated are left
+    out.
 
     Of more than `MOST_FEATURES` features there is one row for all, see `mean_row`.
     """
@@ -89,7 +91,8 @@ def coverage_table(intervals: Intervals, evaluation: Evaluation, own: OwnUnits) 
 def feature_rows(
     own: OwnUnits, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
 ) -> list[tuple[Any, ...]]:
-    """Name, unit and the four numbers of each feature, or of all in one row; arrays (feature,)."""
+    """Returns a row for each feature with its name, its unit and the four numbers, or one row for all features where
+    there are more than `MOST_FEATURES`. The arrays are (feature,) each."""
     numbers = radius, calibrated_on, inside, scored
     if len(radius) > MOST_FEATURES:
         return [mean_row(own.scale.numpy(), *numbers)]
@@ -99,8 +102,9 @@ def feature_rows(
 def mean_row(
     scale: np.ndarray, radius: np.ndarray, calibrated_on: np.ndarray, inside: np.ndarray, scored: np.ndarray
 ) -> tuple[Any, ...]:
-    """Of the features with a finite radius: its mean in standard deviations, the least calibrated on, the share of
-    their forecasts that is inside, and how many were scored."""
+    """Returns one row for all features with a finite radius: the mean of their radii in standard deviations, the least
+    number of forecasts calibrated on, the share of their forecasts that is inside, and how many were scored. The arrays
+    are (feature,) each."""
     finite = np.isfinite(radius)
     if not finite.any():
         return f"all {len(radius)}", "standard deviations", np.inf, calibrated_on.min(), np.nan, 0
@@ -110,9 +114,9 @@ def mean_row(
 
 
 def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, own: OwnUnits, *, full: bool) -> None:
-    """The table (if `full`), and what share of the test forecasts the intervals of `SHOWN_COVERAGE` hold.
+    """Logs the table (if `full`), and what share of the test forecasts the intervals of `SHOWN_COVERAGE` hold.
 
-    Where there are none, a tag and a warning say so.
+    Where there are no intervals, a tag and a warning say so.
     """
     if intervals is None:
         run.tags({"intervals": "none: a forecast of the validation part diverged"})
@@ -130,10 +134,10 @@ def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation,
 
 
 def log_forecast(run: Run, forecaster: Forecaster, dataset: Dataset, *, most: int, title: str) -> None:
-    """A figure of the first test sequence: its end, `most` steps or fewer, as forecast from before, with bands,
+    """Logs a figure of the first test sequence: its end, `most` steps or fewer, as forecast from before, with bands,
     beside the truth.
 
-    None for videos, for one too short, and where an interval of `SHOWN_COVERAGE` is not known.
+    Logs nothing for videos, for a sequence that is too short, and where an interval of `SHOWN_COVERAGE` is not known.
     """
     from pipeline.systems.psrnn.figures import Band, forecast, steps_of
 

@@ -15,11 +15,12 @@ LAGS = 4
 
 
 def joined_models(model: Any, parts: Parts, ridges: Sequence[float]) -> dict[str, SequenceModel]:
-    """The model with a readout of its state and the last `LAGS` observations, solved by ridge regression.
+    """Returns the model with a readout of its state and the last `LAGS` observations, solved by ridge regression, by
+    its name in tables.
 
     The belief is that of `model`, refined or not. The ridges of state and observations are chosen on the validation
-    part. Nothing where the model's own readout sees observations, where it has none, and where the parts are too short
-    or the observations too large for it.
+    part. The result is empty where the model's own readout sees observations, where it has none, and where the parts
+    are too short or the observations too large for it.
     """
     if not takes_lags(model) or model.lags:
         return {}

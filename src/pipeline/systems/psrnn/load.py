@@ -29,7 +29,7 @@ from pipeline.tracking.run import Run
 
 
 class Parts(NamedTuple):
-    """What models are fitted to, chosen by and tested on: standardised, on the run's device.
+    """Holds what models are fitted to, chosen by and tested on: standardised, on the run's device.
 
     lagged: what fits of readouts along these parts share, those of several jobs too.
     """
@@ -45,7 +45,8 @@ class Parts(NamedTuple):
 
 
 class OwnUnits(NamedTuple):
-    """Names and units of the features, and how they were standardised: mean and scale (feature,), in these units."""
+    """Holds names and units of the features, and how they were standardised: mean and scale (feature,), in these
+    units."""
 
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -62,7 +63,7 @@ class OwnUnits(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The data of a run: the data set as it was read, its units, and its standardised parts."""
+    """Holds the data of a run: the data set as it was read, its units, and its standardised parts."""
 
     dataset: Dataset
     own: OwnUnits
@@ -70,7 +71,7 @@ class Loaded(NamedTuple):
 
 
 def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
-    """Name the sequences that are too short to give a window or a scored step."""
+    """Warns of the sequences, by name, that are too short to give a window or a scored step."""
     for part, sequences in dataset.parts.items():
         short = [n for n, length in zip(sequences.names, sequences.lengths.tolist(), strict=True) if length < steps]
         if short:
@@ -136,7 +137,7 @@ def load(dataset: Dataset, *, span: int, first_step: int, dtype: torch.dtype, de
 
 
 def first_scored(settings: PsrnnConfig) -> int:
-    """The step from which on every model of the run is scored: none before the readout has the lags asked for.
+    """Returns the step from which on every model of the run is scored: none before the readout has the lags asked for.
 
     Where the lags are still to be chosen, the steps that have fewer than were chosen are those of the start-up.
     """
@@ -144,7 +145,7 @@ def first_scored(settings: PsrnnConfig) -> int:
 
 
 def scored_settings(settings: PsrnnConfig) -> EvaluateConfig:
-    """The settings `evaluate`, from the step on that every model is scored from."""
+    """Returns the settings `evaluate` with the first step from which on every model is scored."""
     return replace(settings.evaluate, first_step=first_scored(settings))
 
 
@@ -197,7 +198,8 @@ def load_stage(settings: PsrnnConfig, device: torch.device, *, span: int, shared
 
 
 def log_dataset(run: Run, dataset: Dataset) -> None:
-    """The first training sequence stands for the data set in MLflow; the digest is that of all of it."""
+    """Logs the first training sequence, which stands for the data set in MLflow, with the digest of all of the data
+    set."""
     from pipeline.systems.psrnn.servable import example_frame
 
     frame = example_frame(dataset.train.to_arrays(1)[0], dataset.feature_names)

@@ -19,10 +19,11 @@ from pipeline.tracking.run_request import RunRequest
 def request_of(
     settings: PsrnnConfig, job: Job, dataset: Dataset, device: torch.device, *, psrnn: bool, trained: bool
 ) -> RunRequest:
-    """Runs of one table are kept together, under the name of the file; jobs of a multirun under that of their parent.
+    """Returns what a run is asked for and called. Runs of one table are kept together, under the name of the file; jobs
+    of a multirun under that of their parent.
 
-    A run by itself is also named after the settings that were typed, so that runs which differ have different names.
-    Of a model that is not `trained` by gradient the section `refine` changes nothing.
+    A run by itself is also named after the settings that were typed, so that runs which differ have different names. Of
+    a model that is not `trained` by gradient the section `refine` changes nothing.
     """
     choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
     arm = arm_of(settings.compare.arm, job.choices, asdict(settings), FORECASTS)

@@ -34,7 +34,7 @@ def described(method: Any) -> str:
 
 
 def made_up_part(dtype: torch.dtype, name: str) -> MaskedSequences:
-    """Noisy waves of period 24, (sequence, time, feature)."""
+    """Returns noisy waves of period 24, (sequence, time, feature); the same ones for the same `name`."""
     chance = generator(0, f"made-up {name}")
     phase = 2 * torch.pi / PERIOD * torch.arange(STEPS).view(1, STEPS, 1) + torch.rand(
         SEQUENCES, 1, FEATURES, generator=chance, dtype=torch.float64
@@ -45,7 +45,7 @@ def made_up_part(dtype: torch.dtype, name: str) -> MaskedSequences:
 
 
 def check_method(method: Any) -> None:
-    """Raise PipelineError for a class of one's own that is no `models.forecasting.fitting.Method`."""
+    """Raises PipelineError for a class of one's own that is no `models.forecasting.fitting.Method`."""
     if not is_own(method):
         return
     if not callable(getattr(method, "fit", None)):
@@ -60,7 +60,7 @@ def check_method(method: Any) -> None:
 
 
 def rehearse(method: Any, readout: ReadoutSettings, *, dtype: torch.dtype, kept: bool) -> None:
-    """Fit a method of one's own to made-up data, and raise PipelineError where its model could not be used or kept.
+    """Fits a method of one's own to made-up data. Raises PipelineError where its model could not be used or kept.
 
     What the method itself says of that data is passed over: it may ask for more of it. Its own stage fits it again.
     """
@@ -77,7 +77,7 @@ def rehearse(method: Any, readout: ReadoutSettings, *, dtype: torch.dtype, kept:
 
 
 def check_fitted(method: Any, fitted: Any, *, kept: bool) -> None:
-    """Raise PipelineError where what `fit` returned lacks something; a model that is to be `kept` is saved, loaded and
+    """Raises PipelineError where what `fit` returned lacks something. A model that is to be `kept` is saved, loaded and
     asked again."""
     if not is_own(method):
         return
@@ -106,7 +106,7 @@ def check_fitted(method: Any, fitted: Any, *, kept: bool) -> None:
 
 
 def check_kept(method: Any, model: Any) -> None:
-    """Raise PipelineError where a model cannot be saved and loaded, or predicts otherwise afterwards."""
+    """Raises PipelineError where a model cannot be saved and loaded, or predicts otherwise afterwards."""
     names = tuple(f"column_{i}" for i in range(model.predict(model.initial_state(1)).shape[1]))
     dtype = next((t.dtype for t in model.state_dict().values() if t.is_floating_point()), torch.float64)
     ones = torch.ones(len(names), dtype=dtype)

@@ -37,7 +37,10 @@ from pipeline.systems.psrnn.refine import Trained
 
 
 class Regressed(NamedTuple):
-    """A model beneath its readout, and the fit of each horizon; chosen: what validation chose, by names for tags."""
+    """Holds a model beneath its readout, and the fit of each horizon.
+
+    chosen: what validation chose, by names for tags.
+    """
 
     model: GroupedReadout
     horizons: list[HorizonFit]
@@ -105,7 +108,7 @@ def regress(settings: ReadoutConfig, parts: Parts, model: Any, generators: Gener
 
 
 def kept_or_regressed(settings: PsrnnConfig, parts: Parts, model: Any, path: Path) -> Regressed:
-    """Returns what its checkpoint holds, or makes it and keeps it there."""
+    """Returns the regressed model that the checkpoint at `path` holds, or makes it and keeps it there."""
     saved = checkpoint.find(path)
     if saved is not None:
         with checkpoint.fitting(path):
@@ -160,7 +163,7 @@ def horizon_table(found: Regressed, validation: MaskedSequences, *, shared: bool
 
 
 def log_horizons(study: Study, table: pd.DataFrame) -> None:
-    """The table, and beyond one step a figure of it."""
+    """Logs the table, and where it has more than one step a figure of it."""
     study.run.table(table, "readout/horizons.csv")
     if len(table) > 1:
         study.run.figure(

@@ -27,7 +27,7 @@ from pipeline.tracking.session import finished_before
 
 
 def first_model(stages: Stages, parts: Parts, study: Study) -> Initialised:
-    """The model before refinement; what was chosen for it on validation is tagged."""
+    """Returns the model before refinement; what was chosen for it on validation is tagged."""
     first = stages.first_model(parts, study)
     study.run.tags(
         {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in first.chosen.items()}
@@ -48,7 +48,7 @@ def member(parts: Parts, settings: PsrnnConfig, study: Study) -> Trained:
 
 
 def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> float:
-    """The whole recipe; returns the validation error of the model that is kept. `watch` is told of every epoch.
+    """Runs the whole recipe and returns the validation error of the model that is kept. `watch` is told of every epoch.
 
     Of several ranks rank 0 alone evaluates; the others are done with the validation error.
     """

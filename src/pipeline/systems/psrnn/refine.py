@@ -39,19 +39,23 @@ Listener = Callable[[EpochRow], None]
 
 
 def unwatched(row: EpochRow) -> None:
-    """A listener that does nothing."""
+    """Does nothing, for a refinement that nobody listens to."""
 
 
 def default_rate(optimizer: str, model: Recurrent) -> float:
-    """That of LEARNING_RATES, but for the Kronecker factors of a factorised update."""
+    """Returns the learning rate of LEARNING_RATES; `FACTORISED_RATE` for the Kronecker factors of a factorised
+    update."""
     if optimizer == "kronecker" and isinstance(model, FactorisedPSRNN):
         return FACTORISED_RATE
     return LEARNING_RATES[optimizer]
 
 
 def fit_settings(settings: Any, model: Recurrent, seed: int) -> FitSettings:
-    """How `refine` trains: auto is kronecker for PSRNNs, adam for any other network, and without a learning rate
-    `default_rate` gives one. Raises PipelineError for an optimiser that the model does not take."""
+    """Returns the settings by which `refine` trains. The optimiser auto is kronecker for PSRNNs and adam for any other
+    network; without a learning rate `default_rate` gives one.
+
+    Raises PipelineError for an optimiser that the model does not take.
+    """
     psrnn = isinstance(model, BilinearCell)
     name = settings.optimizer
     if name == "auto":
@@ -78,7 +82,7 @@ def logged(study: Study, watch: Listener) -> Listener:
 
 
 def refine(settings: PsrnnConfig, parts: Parts, first: Initialised, study: Study, watch: Listener) -> Progress:
-    """Train all that is trained by gradient in place; the model keeps its best parameters.
+    """Trains all that is trained by gradient in place; the model keeps its best parameters. Returns the learning curve.
 
     Raises TypeError for a model that is no `Recurrent`.
     """
@@ -116,7 +120,7 @@ def refine(settings: PsrnnConfig, parts: Parts, first: Initialised, study: Study
 
 
 def unrefined(first: Initialised, *, on_epoch: Listener) -> Progress:
-    """The learning curve of a model that has no refinement: its error, once."""
+    """Returns the learning curve of a model that has no refinement: its errors, once."""
     errors = {f"{part}_mse": getattr(first, f"{part}_mse") for part in ("train", "validation", "test")}
     row = EpochRow(0, 0, errors, 0.0, decides=DECIDES)
     on_epoch(row)
@@ -124,16 +128,16 @@ def unrefined(first: Initialised, *, on_epoch: Listener) -> Progress:
 
 
 def kept_errors(progress: Progress) -> tuple[float, float]:
-    """Training and validation error of the model that is kept."""
+    """Returns training and validation error of the model that is kept."""
     values = progress.kept.values
     return values["train_mse"], values["validation_mse"]
 
 
 def is_reservoir(model: Any, progress: Progress) -> bool:
-    """Whether refinement left a network about as it was drawn: its training error fell by less than a tenth.
+    """Says whether refinement left a network about as it was drawn: its training error fell by less than a tenth.
 
-    The errors are those of the solved readout before refinement and of the model that is kept. A PSRNN is none: it was
-    fitted before.
+    The errors are those of the solved readout before refinement and of the model that is kept. A PSRNN is no reservoir:
+    it was fitted before.
     """
     before, kept = progress.rows[0].values["train_mse"], kept_errors(progress)[0]
     return not isinstance(model, BilinearCell) and not kept < (1 - LEAST_FALL) * before
@@ -145,7 +149,8 @@ def say_reservoir(name: str, progress: Progress) -> None:
 
 
 def settled(model: Any, train: MaskedSequences, run: Run) -> bool:
-    """Let the start-up of the trained model last as long as it has to; whether that is longer than its lags."""
+    """Lets the start-up of the trained model last as long as it has to. Says whether the start-up is longer than the
+    model's lags."""
     if not isinstance(model, Recurrent):
         return False
     with threads_for(model):
@@ -162,9 +167,12 @@ def settled(model: Any, train: MaskedSequences, run: Run) -> bool:
 
 
 class Trained(NamedTuple):
-    """The first model, refined in place; the model that is kept, which may be that one beneath a readout of its own,
-    with its name in tables, a line of words and its validation error; and the test error before refinement, None where
-    there was none."""
+    """Holds what a run trained: the first model, refined in place; and the model that is kept, which may be the first
+    one beneath a readout of its own.
+
+    name: of the kept model in tables. line: of words about it. validation_mse: its error. before: the test error before
+    refinement, None where there was none.
+    """
 
     first: Initialised
     model: Any
@@ -177,7 +185,9 @@ class Trained(NamedTuple):
 def refine_stage(
     settings: PsrnnConfig, stages: Stages, parts: Parts, first: Initialised, study: Study, watch: Listener
 ) -> Trained:
-    """BPTT, then what the model that is kept is like: rounded, with its history, stable or not."""
+    """Trains the first model by BPTT, where it is trained by gradient, and returns what is kept. The kept model is
+    rounded where the update is in bfloat16, its start-up is settled, and tags say its history and whether it is
+    stable."""
     run, model = study.run, cast("Any", first.model)
     trained = stages.method.trained and settings.refine.epochs > 0
     with study.clock.stage("bptt"):

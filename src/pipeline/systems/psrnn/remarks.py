@@ -27,7 +27,7 @@ READING = ("data.group", "data.time", "data.delimiter", "data.decimal")
 
 
 def reading(typed: Sequence[str]) -> list[str]:
-    """The overrides that say how the run's table is read; a new file of the same kind wants them too."""
+    """Returns the overrides that say how the run's table is read; a new file of the same kind wants them too."""
     return [each for each in typed if each.partition("=")[0] in READING] if "data=table" in typed else []
 
 
@@ -40,7 +40,10 @@ def how_to_predict_with(job: MlflowRun) -> str:
 
 
 def remarks(evaluation: Evaluation, *, before: float | None, season: Season | None) -> list[str]:
-    """before: the one-step test error before refinement, None where there was none."""
+    """Returns lines about the error before refinement and about the season, where there are these.
+
+    before: the one-step test error before refinement, None where there was none.
+    """
     said = []
     if before is not None:
         said.append(f"{label(evaluation.main)} before refinement, horizon 1: {before:.3g}")
@@ -50,7 +53,7 @@ def remarks(evaluation: Evaluation, *, before: float | None, season: Season | No
 
 
 def rivals(evaluation: Evaluation) -> dict[int, str]:
-    """The best of the other models by horizon, where it is ahead of the run's own."""
+    """Returns the best of the other models by horizon, where it is ahead of the run's own."""
     others = [name for name in evaluation.squared if name != evaluation.main]
     ahead = {}
     for horizon in evaluation.squared[evaluation.main]:
@@ -70,10 +73,11 @@ def behind(ahead: Mapping[int, str]) -> str:
 
 
 def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str]:
-    """The settings to try: the chosen readout for a recurrent model that has not had it, else the rival's model.
+    """Returns the settings to try: the chosen readout for a recurrent model that has not had it, else the rival's
+    model. Returns none where the run had both.
 
-    lags: of the run's readout, None without one; chosen: by validation, or beneath a readout in groups. Empty where the
-    run had both.
+    lags: of the run's readout, None without one. chosen: whether the lags were chosen by validation, or stand beneath a
+    readout in groups.
     """
     if rival.startswith(JOINED) or (lags is not None and not chosen):
         return ["readout=auto"]
@@ -82,7 +86,8 @@ def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str
 
 
 def advice(evaluation: Evaluation, typed: Sequence[str], *, lags: int | None, chosen: bool) -> list[str]:
-    """One line, where another model is ahead at one step or at most horizons, with a command that may do better.
+    """Returns one line with a command that may do better, where another model is ahead at one step or at most horizons;
+    else none.
 
     typed: the overrides of the run. The command is that of the run with the change, and without what it replaces; the
     change is towards the model that is the best at most of the horizons, of equals that of the shortest.

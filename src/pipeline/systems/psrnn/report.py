@@ -27,7 +27,8 @@ def error_rows(evaluation: Evaluation) -> list[tuple[str, float]]:
 def description(
     title: str, model: str, dataset: Dataset, evaluation: Evaluation, remarks: Sequence[str], seconds: dict[str, float]
 ) -> str:
-    """The Markdown that the UI shows first: it begins with the table, since the UI shows its first lines alone."""
+    """Returns the Markdown that the UI shows first. It begins with the table, since the UI shows its first lines
+    alone."""
     warning = "**STAND-IN DATA: generated, not real; no claim about the method.**\n\n" if dataset.stand_in else ""
     sizes = ", ".join(f"{len(part)} {name}" for name, part in dataset.parts.items())
     errors = "\n".join(f"| {name} | {error:.3g} |" for name, error in error_rows(evaluation))
@@ -49,7 +50,7 @@ def model_line(words: str, model: Any, refine: Any) -> str:
 
 
 def printed(title: str, evaluation: Evaluation, remarks: Sequence[str]) -> str:
-    """The table that ends a run on the terminal, and what is said of it."""
+    """Returns the table that ends a run on the terminal, and what is said of it."""
     by_horizon = evaluation.by_horizon().T.rename(index=label)
     by_horizon = by_horizon.sort_values(1).map(lambda value: f"{value:.3g}")
     unit = "mean squared test error in standardised units, by forecast horizon in steps"
@@ -58,7 +59,7 @@ def printed(title: str, evaluation: Evaluation, remarks: Sequence[str]) -> str:
 
 
 def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> None:
-    """Frequencies and bandwidths as CSV, and the radii against their law where the kernel has one."""
+    """Logs frequencies and bandwidths as CSV, and a figure of the radii against their law where the kernel has one."""
     run.table(
         pd.DataFrame({"map": list(features.bandwidths), "bandwidth": list(features.bandwidths.values())}),
         "features/bandwidths.csv",
@@ -87,7 +88,8 @@ def log_refinement(run: Run, progress: Progress, *, title: str, figure: bool) ->
 
 
 def log_metrics(run: Run, evaluation: Evaluation, own: OwnUnits) -> None:
-    """Names as documented: evaluate/test_mse for the run's own model, a suffix for the others."""
+    """Logs the test errors under their documented names: evaluate/test_mse for the run's own model, with a suffix for
+    the others. Where all features have one unit, the root mean square in that unit is logged too."""
     for model, errors in evaluation.squared.items():
         suffix = "" if model == evaluation.main else f"_{model}"
         run.metric(f"evaluate/test_mse{suffix}", evaluation.mse(model))
@@ -100,7 +102,8 @@ def log_metrics(run: Run, evaluation: Evaluation, own: OwnUnits) -> None:
 
 
 def log_evaluation(run: Run, evaluated: Evaluated, dataset: Dataset, own: OwnUnits, *, title: str) -> None:
-    """Tables of the errors by horizon, feature and sequence; predictions of the test part, or frames of a video."""
+    """Logs tables of the errors by horizon, feature and sequence; and predictions of the test part, or frames of a
+    video."""
     evaluation, forecaster = evaluated.evaluation, evaluated.forecaster
     by_horizon = evaluation.shown().by_horizon()
     run.table(evaluation.by_horizon().reset_index(), "curves/horizons.csv")
@@ -117,7 +120,7 @@ def log_evaluation(run: Run, evaluated: Evaluated, dataset: Dataset, own: OwnUni
 
 
 def log_predictions(run: Run, predicted: np.ndarray, dataset: Dataset, *, title: str) -> None:
-    """All test predictions (sequence, time, feature) as a table; of the first sequence a figure."""
+    """Logs all test predictions (sequence, time, feature) as a table, and those of the first sequence as a figure."""
     run.table(predictions_table(dataset, predicted), "evaluate/test_predictions.csv")
     truth = dataset.test.to_arrays(1)[0]
     drawn = figures.prediction(

@@ -223,7 +223,7 @@ class ServedForecaster(PythonModel):
         return [name for name in (self.time,) if name is not None and name in frame.columns and name not in taken]
 
     def times(self, frame: pd.DataFrame, order: np.ndarray, codes: np.ndarray, horizon: int) -> dict[str, Any]:
-        """Returns the times of a forecast as a column by its name; none where the rows have none."""
+        """Returns the times of a forecast as a column by its name; no column where the rows have no times."""
         later = {}
         for name in self.columns_of_times(frame):
             column: Any = frame[name]

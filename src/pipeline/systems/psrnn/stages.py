@@ -27,7 +27,7 @@ from pipeline.tracking.run import keeps_models
 
 
 class Stages(Protocol):
-    """What leads to the model before refinement, for a PSRNN and for any other forecaster.
+    """Says what leads to the model before refinement, for a PSRNN and for any other forecaster.
 
     drawn: whether frequencies are drawn, so that the run's name says by which kernel and sampler. method: what the
     group `model` names. span: the rows that the windows of a time step have to be observed in, 1 without windows.
@@ -81,7 +81,8 @@ def regression_of(
 
 
 def psrnn_stages(settings: PsrnnConfig, method: Psrnn, kernel: Any, sampler: Any) -> PsrnnStages:
-    """Raises PipelineError for sizes that no memory here could hold. Warns of `features.linear` beside no lags."""
+    """Returns the stages of a PSRNN. Raises PipelineError for sizes that no memory here could hold. Warns of
+    `features.linear` beside no lags."""
     refuse_too_large(settings.features, memory_of(settings.device))
     if settings.features.linear and settings.readout.lags == 0:
         warnings.warn(
@@ -100,7 +101,8 @@ def psrnn_stages(settings: PsrnnConfig, method: Psrnn, kernel: Any, sampler: Any
 
 
 def method_stages(settings: PsrnnConfig, method: Any) -> MethodStages:
-    """Raises PipelineError for a model of a person's own that could not be used or kept."""
+    """Returns the stages of a model that is no PSRNN. Raises PipelineError for a model of a person's own that could not
+    be used or kept."""
     stages = MethodStages(
         method, readout_settings(settings.readout), generators_of(settings.seed), keeps_models(settings.tracking)
     )

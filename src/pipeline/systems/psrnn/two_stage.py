@@ -57,7 +57,7 @@ def windows_in_words(draw: FeatureDraw) -> str:
 
 @dataclass(frozen=True)
 class PsrnnStages:
-    """Features and two-stage regression: `models.psrnn.fit.fit` in two stages, each logged and the second kept.
+    """Fits features and two-stage regression: `models.psrnn.fit.fit` in two stages, each logged and the second kept.
 
     memory: in bytes, more than which no size of features may take; None where it is not known.
     """
@@ -98,7 +98,7 @@ class PsrnnStages:
         return first
 
     def regressed(self, parts: Parts, features: Features, path: Path) -> Initialised:
-        """Returns the model from its checkpoint, or makes it and keeps it there."""
+        """Returns the model from its checkpoint, or makes the model and keeps it there."""
         saved = checkpoint.find(path)
         if saved is not None:
             with checkpoint.fitting(path):

@@ -18,9 +18,9 @@ NO_TRIAL = "recipe=tune is a multirun that is tracked; start it by +experiment=t
 
 @dataclass
 class DrawnConfig:
-    """A setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`.
+    """Holds a setting that a search draws: from `low` to `high` (both whole: whole numbers), or one of `choices`.
 
-    key: of the setting, or a config group, whose choices are drawn. where: values, by key, that others drawn before
+    key: of the setting, or a config group, whose choices are drawn. where: values, by key, that settings drawn before
     have to have; else this one is not drawn.
     """
 
@@ -46,13 +46,14 @@ class SearchConfig:
 
 @dataclass
 class TuneConfig(Searched):
-    """`recipe=tune`."""
+    """Holds the settings of `recipe=tune`: those of the recipe that is searched, and the section `tune`."""
 
     tune: SearchConfig = field(default_factory=SearchConfig)
 
 
 def check(settings: TuneConfig) -> None:
-    """Raise PipelineError for settings that the searched recipe refuses, and for a space that nothing is drawn from."""
+    """Raises PipelineError for settings that the searched recipe refuses, and for a space that nothing is drawn
+    from."""
     if SEARCHED.check is not None:
         function(SEARCHED.check)(settings)
     if not settings.tune.space:
@@ -66,19 +67,20 @@ def check(settings: TuneConfig) -> None:
 
 
 def drawn_settings(settings: TuneConfig) -> list[DrawnConfig]:
-    """All that is drawn, in its order: the model's settings, then those of its readout."""
+    """Returns all that is drawn, in the order in which it is drawn: the model's settings, then those of its readout."""
     return [*settings.tune.space, *settings.tune.readouts]
 
 
 def check_where(drawn: DrawnConfig, before: set[str]) -> None:
-    """Raise PipelineError for a setting that hangs on one that is not drawn before it."""
+    """Raises PipelineError for a setting that hangs on one that is not drawn before it."""
     for key in drawn.where:
         if key not in before:
             raise PipelineError(f"tune.space: {drawn.key} hangs on {key}, which is not drawn before it")
 
 
 def check_drawn(drawn: DrawnConfig) -> None:
-    """Raise PipelineError for a setting without choices, or without numbers to draw between."""
+    """Raises PipelineError for a setting without choices, without numbers to draw between, or with a logarithm of
+    numbers that are not above 0."""
     if drawn.choices is not None:
         if not drawn.choices:
             raise PipelineError(f"tune.space: {drawn.key} has no choices; name at least one")

@@ -35,13 +35,13 @@ except ImportError as error:
 
 
 def check_trial(settings: TuneConfig) -> None:
-    """Raise PipelineError for a job that is no trial of a search."""
+    """Raises PipelineError for a job that is no trial of a search."""
     if settings.tracking.parent is None or settings.tune.trial is None:
         raise PipelineError(NO_TRIAL)
 
 
 def local_storage(path: Path) -> str:
-    """The address of the file; a new one is made beside its place and renamed when it is whole."""
+    """Returns the address of the file. A new file is made beside its place and renamed when it is whole."""
     if not path.exists():
         remove_leftovers(path)
         with written_whole(path) as partial:
@@ -64,7 +64,7 @@ def open_search(settings: TuneConfig) -> optuna.Study:
 
 
 def trial_of(search: optuna.Study, number: int) -> optuna.Trial:
-    """The trial of this job: a new one, or the one that it had begun before it was stopped."""
+    """Returns the trial of this job: a new one, or the one that the job had begun before it was stopped."""
     for known in reversed(search.get_trials(deepcopy=False)):
         if known.user_attrs.get("job") == number:
             return optuna.Trial(search, known._trial_id)
@@ -80,12 +80,13 @@ def pruner_of(tune: Any) -> optuna.pruners.BasePruner:
 
 
 def name_of(drawn: DrawnConfig) -> str:
-    """What Optuna knows a setting by: where it is drawn is said too, since each place may have a range of its own."""
+    """Returns what Optuna knows a setting by. The name says where the setting is drawn too, since each place may have a
+    range of its own."""
     return drawn.key if not drawn.where else f"{drawn.key} {as_text(drawn.where)}"
 
 
 def draw(trial: optuna.Trial, drawn: DrawnConfig) -> Any:
-    """The value of one setting; a list, which Optuna does not take, is drawn by its text."""
+    """Draws the value of one setting; a list, which Optuna does not take, is drawn by its text."""
     if drawn.choices is not None:
         texts = [each if is_plain(each) else as_text(each) for each in drawn.choices]
         return drawn.choices[texts.index(trial.suggest_categorical(name_of(drawn), texts))]
@@ -96,7 +97,7 @@ def draw(trial: optuna.Trial, drawn: DrawnConfig) -> Any:
 
 
 def draw_all(trial: optuna.Trial, settings: TuneConfig) -> dict[str, Any]:
-    """Value by key, of those that the values drawn before them ask for."""
+    """Draws the settings that the values drawn before them ask for, and returns their values by key."""
     values: dict[str, Any] = {}
     for drawn in drawn_settings(settings):
         if all(values.get(key) in taken for key, taken in drawn.where.items()):
@@ -109,13 +110,13 @@ def is_plain(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """The value as it is typed."""
+    """Returns the value as it is typed."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
 def check_keys(settings: TuneConfig, keys: Iterable[str]) -> None:
-    """Raise PipelineError for a key that is neither a group nor a setting; one inside a section whose group is drawn
-    is checked when that is composed."""
+    """Raises PipelineError for a key that is neither a group nor a setting. A key inside a section whose group is drawn
+    is checked when that section is composed."""
     config, known = OmegaConf.structured(settings), set(keys)
     for key in known:
         section, _, name = key.rpartition(".")
@@ -125,16 +126,16 @@ def check_keys(settings: TuneConfig, keys: Iterable[str]) -> None:
 
 
 def with_values(settings: TuneConfig, typed: list[str], values: dict[str, Any]) -> tuple[TuneConfig, list[str]]:
-    """The settings with drawn values in place, composed and checked as if they had been typed after `typed`; and all
-    that is typed then."""
+    """Returns the settings with drawn values in place, and all that is typed then. They are composed and checked as if
+    the values had been typed after `typed`."""
     check_keys(settings, values)
     overrides = [*typed, *(f"{key}={as_text(value)}" for key, value in values.items())]
     return checked(compose(HydraConfig.get().job.config_name, overrides)), overrides
 
 
 def settings_of_trial(here: optuna.Trial, settings: TuneConfig, job: Job) -> tuple[TuneConfig, list[str]]:
-    """The settings of a trial and all that is typed for it. The first trials are the contenders `tune.known`, scored at
-    one step as all are; the others are drawn."""
+    """Returns the settings of a trial and all that is typed for it. The first trials are the contenders `tune.known`,
+    scored at one step as all are; the others are drawn."""
     known, number = settings.tune.known, settings.tune.trial or 0
     if number >= len(known):
         return with_values(settings, job.overrides, draw_all(here, settings))
@@ -143,7 +144,8 @@ def settings_of_trial(here: optuna.Trial, settings: TuneConfig, job: Job) -> tup
 
 
 def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
-    """Told of every epoch; raises Pruned where the validation error is worse than the median of the other trials."""
+    """Returns a listener that is told of every epoch. The listener raises Pruned where the validation error is worse
+    than the median of the other trials."""
     reported = set(trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values)
 
     def on_epoch(row: EpochRow) -> None:
@@ -157,12 +159,16 @@ def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
 
 
 def finite(error: float) -> float:
-    """Infinite for NaN, which Optuna does not take."""
+    """Returns the error; infinity in place of NaN, which Optuna does not take."""
     return error if math.isfinite(error) else math.inf
 
 
 def trial(settings: TuneConfig, job: Job) -> float:
-    """Draw, train, tell; returns the validation error, of a pruned trial that of its last epoch."""
+    """Draws settings, trains by them and tells the search. Returns the validation error, of a pruned trial that of its
+    last epoch.
+
+    A trial that was told before is not trained again. Raises PipelineError for a job that is no trial of a search.
+    """
     check_trial(settings)
     train, search = function(SEARCHED.entry), open_search(settings)
     here = trial_of(search, job.number)

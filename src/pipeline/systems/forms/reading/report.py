@@ -50,7 +50,8 @@ class Tested(NamedTuple):
 
 
 def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
-    """Of both models how many numbers they have, their validation errors, where they are from, and their curves."""
+    """Logs of both models how many numbers they have, their validation errors, where they are from, and their
+    curves."""
     network, _ = recogniser.model
     models = [network] if detector is None else [detector.model, network]
     count = sum(parameter.numel() for own in models for parameter in own.parameters())
@@ -67,8 +68,10 @@ def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
 
 
 def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[str]) -> dict[str, float]:
-    """Metrics and tables; with all details figures too. kinds: the classes that were detected, none where boxes were
-    given or whole forms are read. Returns the metrics."""
+    """Logs metrics and tables; with all details figures too. Returns the metrics.
+
+    kinds: the classes that were detected, none where boxes were given or whole forms are read.
+    """
     read = pd.concat([read_table(own.name, own.sheets, reader) for own in tests], ignore_index=True)
     metrics = metrics_of(read) | {name: value for own in tests if kinds for name, value in own.precision(kinds).items()}
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})

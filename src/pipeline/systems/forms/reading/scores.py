@@ -38,7 +38,7 @@ def sheets_of(reader: Reader, alphabet: Alphabet, forms: FormImages, *, detect: 
 
 
 def sheet_of(reader: Reader, alphabet: Alphabet, form: Form, *, detect: bool) -> Sheet:
-    """Returns one of them."""
+    """Returns a form with what was read on it. detect: as of `sheets_of`."""
     places = form.reading()
     x0, y0, x1, y1 = form.boxes[places].astype(float).T
     boxes = zip(x0.tolist(), y0.tolist(), x1.tolist(), y1.tolist(), strict=True)

@@ -23,7 +23,7 @@ __all__ = ["load", "stages"]
 
 
 def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, here: Study) -> float:
-    """Training, reading and report; returns the character error rate of the validation part, in %."""
+    """Trains, reads and reports; returns the character error rate of the validation part, in %."""
     log_data(here, data)
     detector, recogniser = parts_of(settings, data, here, device)
     network, _ = recogniser.model
@@ -45,8 +45,8 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
 def parts_of(
     settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device
 ) -> tuple[Part | None, Part]:
-    """Returns the detector, None where there is none or true boxes are given, and the recogniser, of whole forms where
-    these are read at once, which refuses more and comes first."""
+    """Returns the detector and the recogniser. The detector is None where there is none or true boxes are given. The
+    recogniser reads whole forms where these are read at once. It refuses more, so it comes first."""
     with here.clock.stage("recogniser"):
         make = recogniser_for if settings.reader is None else page_reader_for
         recogniser = make(settings, data, here, device)
@@ -57,9 +57,9 @@ def parts_of(
 
 
 def log_copies(settings: FormsConfig, data: HandwrittenForms, here: Study) -> None:
-    """With all details, and where training images are changed: of the first training form that has words, what is
-    learned from before and after each change, a form and a word, or where whole forms are read at once the form
-    alone."""
+    """Logs, with all details and where training images are changed, what is learned from before and after each change.
+    It is that of the first training form that has words: a form and a word, or where whole forms are read at once the
+    form alone."""
     augmentation, train = Augmentation(settings.forms.augment, settings.seed), data.parts["train"]
     if not here.full or augmentation.kind == "none":
         return
@@ -90,7 +90,8 @@ def reader_of(
 
 
 def keep(settings: FormsConfig, data: HandwrittenForms, reader: Reader, error: float, here: Study) -> str:
-    """The reader, logged as `tracking.log_model` says, or its recogniser where true boxes are given; returns words."""
+    """Keeps the reader, or its recogniser where true boxes are given, logged as `tracking.log_model` says. Returns
+    words about it."""
     from pipeline.systems.forms.reading.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 

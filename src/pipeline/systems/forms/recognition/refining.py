@@ -108,7 +108,7 @@ def with_images(words: WordImages, rows: list[int], after: WordImages) -> WordIm
 
 
 def log_refined(here: Study, trained: Trained, count: int) -> None:
-    """How many images were refined, and the losses of each step as a curve."""
+    """Logs how many images were refined, and the losses of each step as a curve."""
     here.run.tags({"refiner": type(trained.refiner.settings).__name__})
     log_metrics(here.run, {"data/images_refined": float(count)})
     table = pd.DataFrame(trained.losses.numpy(), columns=list(LABELS))

@@ -22,7 +22,7 @@ NAMES = {"cer": "character error rate (%)", "cer_mean": "its mean over images (%
 
 
 def log_data(here: Study, data: HandwrittenWords) -> None:
-    """The sizes of the parts stand for the data set in MLflow; the digest is that of all images and texts."""
+    """Logs the sizes of the parts, which stand for the data set in MLflow, with the digest of all images and texts."""
     sizes = pd.DataFrame(data.sizes())
     numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
     here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
@@ -33,7 +33,7 @@ def log_data(here: Study, data: HandwrittenWords) -> None:
 
 
 def log_fitted(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.DataFrame) -> None:
-    """Metrics and tables; with all details the curve and figures too."""
+    """Logs metrics and tables; with all details the curve and figures too."""
     metrics, alphabet = metrics_of(read), fitted.recogniser.alphabet
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
@@ -47,7 +47,7 @@ def log_fitted(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.Dat
 
 
 def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.DataFrame) -> None:
-    """The curve, error rates by length, writer and height of ink, and images with what was read."""
+    """Logs the curve, error rates by length, writer and height of ink, and images with what was read."""
     if fitted.curve is not None:
         log_curve(here, fitted.curve, LABELS, "recogniser")
     here.run.figure(error_rates(read, title=here.title), "figures/error_rates")
@@ -55,7 +55,7 @@ def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.Da
 
 
 def log_attention(here: Study, data: HandwrittenWords, fitted: Fitted, attention: Attention) -> None:
-    """Where a decoder looks, by position; with all details two maps too."""
+    """Logs where a decoder looks, by position; with all details two maps too."""
     log_metrics(here.run, {"evaluate/attention_near": attention.near})
     here.run.table(attention.table, ATTENTION)
     if here.full:

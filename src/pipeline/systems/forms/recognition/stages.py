@@ -22,7 +22,7 @@ __all__ = ["load", "stages"]
 
 
 def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, here: Study) -> float:
-    """Training, evaluation and report; returns the character error rate of the validation part, in %."""
+    """Trains, evaluates and reports; returns the character error rate of the validation part, in %."""
     log_data(here, data)
     data = refined(settings, data, here, device)
     with here.clock.stage("recogniser"):
@@ -53,7 +53,7 @@ def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> 
 
 
 def keep(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted, here: Study) -> str:
-    """The model, logged as `tracking.log_model` says; returns words about it."""
+    """Keeps the model, logged as `tracking.log_model` says. Returns words about it."""
     from pipeline.systems.forms.recognition.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 

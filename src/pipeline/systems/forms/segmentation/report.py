@@ -62,7 +62,7 @@ class Tested:
 
 
 def log_data(here: Study, data: HandwrittenForms) -> None:
-    """The sizes of the parts stand for the data set in MLflow; the digest is that of all images and boxes."""
+    """Logs the sizes of the parts, which stand for the data set in MLflow, with the digest of all images and boxes."""
     sizes = pd.DataFrame(data.sizes())
     numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
     here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
@@ -74,7 +74,7 @@ def log_data(here: Study, data: HandwrittenForms) -> None:
 
 
 def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
-    """Metrics and tables; with all details the curve and figures too."""
+    """Logs metrics and tables; with all details the curve and figures too."""
     metrics = {name: value for tested in tests for name, value in tested.metrics().items()}
     log_metrics(here.run, {"evaluate/test_error": error_of(tests[0].scores, scored)})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
@@ -92,7 +92,7 @@ def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
-    """The curve, precision over recall, and forms with what was found on them."""
+    """Logs the curve, precision over recall, and forms with what was found on them."""
     if fitted.curve is not None:
         log_curve(here, fitted.curve, LABELS, "detector")
     for own in tests:

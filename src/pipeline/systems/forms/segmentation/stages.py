@@ -50,7 +50,7 @@ def connected_ink(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted)
 
 
 def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, here: Study) -> float:
-    """Training, evaluation and report; returns the validation error."""
+    """Trains, evaluates and reports; returns the validation error."""
     log_data(here, data)
     with here.clock.stage("detector"):
         fitted = fit(settings, data, here, device)
@@ -67,7 +67,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
 
 
 def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, here: Study) -> str:
-    """The model, logged as `tracking.log_model` says; returns words about it."""
+    """Keeps the model, logged as `tracking.log_model` says. Returns words about it."""
     from pipeline.systems.forms.segmentation.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 
