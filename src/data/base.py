@@ -185,7 +185,7 @@ class Dataset:
 
 
 def is_constant(mean: Tensor, deviation: Tensor) -> Tensor:
-    """Returns for each column whether it varies by rounding alone; its standard deviation is `deviation`."""
+    """Returns which columns vary by rounding alone; their standard deviation is `deviation`."""
     return deviation <= 1e-12 * mean.abs().clamp(min=1.0)
 
 

@@ -53,7 +53,7 @@ def split_in_time(sequences: Sequences, *, validation: float, test: float) -> Pa
 
 
 def _cut(sequences: Sequences, arrays: list[np.ndarray], rows: list[slice]) -> Sequences:
-    """Returns of each sequence the rows of its slice, with their times."""
+    """Returns the rows of each sequence that are in its slice, with their times."""
     cut = Sequences.from_arrays([array[own] for array, own in zip(arrays, rows, strict=True)], sequences.names)
     if sequences.times is None:
         return cut

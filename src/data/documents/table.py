@@ -72,7 +72,8 @@ class WordTable:
 
     @cached_property
     def pages(self) -> np.ndarray:
-        """The page of each row, from 0 on. Raises DataError for what is no such number."""
+        """The page of each row, from 0 on, int64 (row,). Raises DataError for a page that is no whole number from 0 or
+        1 on."""
         pages = self.numbers(PAGE)
         bad = np.flatnonzero(~((pages >= 0) & (pages <= MOST_PAGE) & (pages == np.floor(pages))))
         if len(bad):
@@ -86,8 +87,8 @@ class WordTable:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """The first row of each document. Raises DataError for a document without a name, and for one that begins
-        again."""
+        """The first row of each document, (document,). Raises DataError for a document without a name, and for one that
+        begins again."""
         codes = pd.factorize(np.array(self.filled(DOCUMENT), dtype=object))[0]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         again = np.flatnonzero(pd.Series(codes[starts]).duplicated())

@@ -48,7 +48,7 @@ class Piece(NamedTuple):
     line: int = -1
 
     def cut(self, shape: tuple[int, int]) -> Piece:
-        """Returns the part of it that is on the page."""
+        """Returns the part of the piece that is on a page of this shape (height, width)."""
         top, left = max(0, -self.y), max(0, -self.x)
         layer = self.layer[top : max(top, shape[0] - self.y), left : max(left, shape[1] - self.x)]
         return self._replace(layer=layer, x=self.x + left, y=self.y + top)

@@ -72,7 +72,8 @@ class UtteranceTable:
 
     @cached_property
     def names(self) -> list[str]:
-        """The samples' names: of texts without any, the numbers of the rows, from 1 on."""
+        """The names of the samples. Where the table has no column of them, they are the numbers of the rows, from 1
+        on."""
         if SAMPLE not in self.frame.columns:
             return [str(row + 1) for row in self.starts]
         return [str(name) for name in self.column(SAMPLE).iloc[self.starts]]

@@ -37,7 +37,7 @@ def whole_numbers(name: str, given: Any) -> list[int]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class UnitsEstimator(NetworkEstimator):
-    """Is a network whose one size is the number of its units."""
+    """Is an estimator of a network whose one size is the number of its units."""
 
     units: int = 32
 

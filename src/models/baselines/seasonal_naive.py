@@ -79,7 +79,7 @@ class SeasonalNaive(nn.Module):
         return place.unsqueeze(1).expand(-1, rows.shape[1], 1)
 
     def _row(self, rows: Tensor, place: Tensor) -> Tensor:
-        """Returns of each ring the row at its place (batch, 1), as (batch, d)."""
+        """Returns the row of each ring at its place (batch, 1), as (batch, d)."""
         return rows.gather(2, self._everywhere(rows, place)).squeeze(2)
 
 

@@ -18,7 +18,7 @@ def check_lags(value: Any) -> None:
 
 
 def check_coverage(value: Any) -> None:
-    """Raises TypeError or ValueError unless it is a number between 0 and 1."""
+    """Raises TypeError or ValueError unless the coverage is a number between 0 and 1."""
     number("coverage", value, above=0.0, below=1.0)
 
 

@@ -180,7 +180,7 @@ class MethodWithReadout(ReadoutEstimator, MethodEstimator):
         self._method()
 
     def _alone(self, problem: Problem, *, leads: int) -> Fitted:
-        """Returns the model without that readout."""
+        """Returns the model without the readout in groups."""
         del leads
         return self._method().fit(problem)
 

@@ -18,12 +18,14 @@ from pipeline.systems.documents.load import Loaded, chunks_by_document
 
 
 def sight_of(loaded: Loaded) -> dict[str, float]:
-    """Returns over the test part: keys of a query, the share of all pairs of tokens that attend, and of generated
-    documents the reach and the ceiling. Reach is the share of cues whose word is among the keys, in one layer, of the
-    word that asks, or of the document's first token where the class is asked for. The ceiling is
-    reach + (1 − reach) / answers: the accuracy of who knows the answers within reach and guesses the others. An answer
-    that no word tells is within no reach. Where each layer has an attention of its own, keys and pairs are the mean
-    over layers, and one layer that sees a word is enough."""
+    """Returns what attention sees in the test part: keys of a query, the share of all pairs of tokens that attend, and
+    of generated documents the reach and the ceiling.
+
+    Reach is the share of cues whose word is among the keys, in one layer, of the word that asks, or of the document's
+    first token where the class is asked for. The ceiling is reach + (1 − reach) / answers: the accuracy of who knows
+    the answers within reach and guesses the others. An answer that no word tells is within no reach. Where each layer
+    has an attention of its own, keys and pairs are the mean over layers, and one layer that sees a word is enough.
+    """
     keys = tokens = pairs = 0
     seen = list[bool]()
     for place, chunks in chunks_by_document(loaded.parts["test"]):

@@ -22,7 +22,7 @@ class Told(NamedTuple):
     settings: list[str]
 
     def words(self) -> list[str]:
-        """Returns all of it, settings of the data left out."""
+        """Returns model, changes of images and settings as words. Settings of the data are left out."""
         changed = [] if self.model == UNCHANGED else [self.augment]
         return [self.model, *changed, *self.of_models()]
 
@@ -63,7 +63,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
 
 
 def apart(groups: Any, words: Sequence[list[str]]) -> list[list[str]]:
-    """Returns of each job the words that not all jobs of its group have. groups: of each job."""
+    """Returns the words of each job that not all jobs of its group have. groups: of each job."""
     places = pd.Series(range(len(words)))
     found = list(words)
     for _, own in places.groupby(groups.to_numpy()):

@@ -24,8 +24,8 @@ NUMBERED = {"ar": "AR({})", "joined": "state + last {} observations"}
 
 
 def name_of(method: Any) -> str:
-    """Returns the name of a method of the group `model`; its class's where it says none, as one of a person's own
-    may."""
+    """Returns the name of a method of the group `model`, or the name of its class where the method has none, as one of
+    a person's own may."""
     return getattr(method, "name", type(method).__name__)
 
 

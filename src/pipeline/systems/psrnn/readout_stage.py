@@ -48,8 +48,8 @@ class Regressed(NamedTuple):
 
 
 def lags_of(model: Any, settings: ReadoutConfig, parts: Parts, generators: Generators) -> int:
-    """Returns how many observations the readout sees: those of the model's own; of a model that has none those asked
-    for, or those that validation chooses without a state."""
+    """Returns how many observations the readout sees. These are the lags of the model's own readout. Of a model without
+    lags they are those asked for, or those that validation chooses without a state."""
     if takes_lags(model):
         return model.lags
     if settings.lags is not None:
@@ -127,8 +127,8 @@ def restored(saved: checkpoint.Saved, model: Any, parts: Parts) -> Regressed:
 
 
 def parameters_of(model: Any) -> int:
-    """Returns how many numbers are fitted; of a grouped readout those of the maps that are used, and its model's; of an
-    average those of all members."""
+    """Returns how many numbers are fitted. Of a grouped readout they are those of the maps that are used, and its
+    model's; of an average those of all members."""
     if isinstance(model, Averaged):
         return sum(parameters_of(own) for own in model.models)
     if not isinstance(model, GroupedReadout):

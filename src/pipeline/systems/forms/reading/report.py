@@ -50,8 +50,8 @@ class Tested(NamedTuple):
 
 
 def log_parts(here: Study, detector: Part | None, recogniser: Part) -> None:
-    """Logs of both models how many numbers they have, their validation errors, where they are from, and their
-    curves."""
+    """Logs how many numbers the models have together, their validation errors, where they are from, and their curves.
+    detector: None where there is none."""
     network, _ = recogniser.model
     models = [network] if detector is None else [detector.model, network]
     count = sum(parameter.numel() for own in models for parameter in own.parameters())

@@ -57,9 +57,11 @@ def parts_of(
 
 
 def log_copies(settings: FormsConfig, data: HandwrittenForms, here: Study) -> None:
-    """Logs, with all details and where training images are changed, what is learned from before and after each change.
-    It is that of the first training form that has words: a form and a word, or where whole forms are read at once the
-    form alone."""
+    """Logs what is learned from before and after each change, with all details and where training images are changed.
+
+    Shown are a form and a word of the first training form that has words. Where whole forms are read at once the form
+    alone is shown.
+    """
     augmentation, train = Augmentation(settings.forms.augment, settings.seed), data.parts["train"]
     if not here.full or augmentation.kind == "none":
         return

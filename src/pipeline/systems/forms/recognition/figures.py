@@ -42,7 +42,7 @@ def error_rates(read: pd.DataFrame, *, title: str) -> Figure:
 
 
 def grouped(values: Any) -> pd.Series:
-    """Returns for each whole number an interval in words, of about equally many of them each."""
+    """Returns an interval in words for each whole number. The intervals have about equally many numbers each."""
     edges = np.unique(np.quantile(values, np.linspace(0, 1, GROUPS + 1)[1:-1], method="nearest"))
     places = pd.Series(np.searchsorted(edges, values, side="right"), index=values.index)
     ends = values.groupby(places).agg(["min", "max"])
