@@ -32,9 +32,10 @@ MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
 
 
 def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataFrame:
-    """A row per point: its place by t-SNE and its cluster by k-means in the inputs themselves.
+    """Returns a row per point: its place by t-SNE and its cluster by k-means in the inputs (row, input) themselves.
 
-    silhouette: of these clusters in the inputs, the same in every row; NaN where all points fall into one.
+    kind: a name for the column `inputs`. silhouette: of these clusters in the inputs, the same in every row; NaN where
+    all points fall into one cluster, or each has its own.
     """
     from sklearn.cluster import KMeans
     from sklearn.manifold import TSNE
@@ -51,7 +52,8 @@ def pictured(inputs: Tensor, *, kind: str, clusters: int, seed: int) -> pd.DataF
 
 
 def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
-    """A panel for the inputs before and after, a colour and a marker for each cluster."""
+    """Returns a figure with a panel for the inputs before and after, and a colour and a marker for each cluster.
+    points: a table as `both` returns it."""
     kinds = dict(list(points.groupby("inputs", sort=False)))
     names = [f"{kind}; silhouette {rows['silhouette'].iloc[0]:.2f}" for kind, rows in kinds.items()]
     x, y = (f"{which} t-SNE coordinate" for which in ("first", "second"))
@@ -65,7 +67,8 @@ def cluster_figure(points: pd.DataFrame, *, title: str) -> Figure:
 
 
 def both(settings: SsgpConfig, given: Tensor, changed: Tensor) -> pd.DataFrame:
-    """The test inputs before and after an autoencoder changed them."""
+    """Returns the tables of the test inputs before and after an autoencoder changed them, as one. given, changed: (row,
+    input)."""
     clusters, most, seed = settings.autoencoder.components, settings.ssgp.picture, settings.seed
     tables = [
         pictured(inputs[:most], kind=kind, clusters=clusters, seed=seed)
@@ -75,7 +78,8 @@ def both(settings: SsgpConfig, given: Tensor, changed: Tensor) -> pd.DataFrame:
 
 
 def of_seed(settings: SsgpConfig, given: Tensor, changed: Tensor, here: Study) -> pd.DataFrame:
-    """As `both`; made once for all runs that want it, as the autoencoder is."""
+    """Returns the table of `both`. It is made once for all runs that want it, as the autoencoder is; an untracked run
+    makes its own."""
     if here.run.id == "untracked":
         return both(settings, given, changed)
     mark = mark_of(torch.cat([given, changed], 1), settings.autoencoder, settings.seed)
@@ -88,7 +92,8 @@ def of_seed(settings: SsgpConfig, given: Tensor, changed: Tensor, here: Study) -
 
 
 def log_clusters(settings: SsgpConfig, given: StandardisedPoints, changed: StandardisedPoints, here: Study) -> None:
-    """t-SNE of test inputs before and after an autoencoder changed them; the figure where all details are logged."""
+    """Logs a t-SNE of the test inputs before and after an autoencoder changed them, as a table, and as a figure where
+    all details are logged. A test part with fewer than `LEAST_PICTURE` rows has none, which is said."""
     if len(given.test.targets) < LEAST_PICTURE:
         rows = len(given.test.targets)
         tqdm.write(f"the test part has {rows} rows, too few for a t-SNE; figures/clusters is left out")
@@ -100,8 +105,8 @@ def log_clusters(settings: SsgpConfig, given: StandardisedPoints, changed: Stand
 
 
 def clusters_of(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
-    """Returns the table of the first of the jobs that has one, whose autoencoder is that of the first seed; empty where
-    none has."""
+    """Returns the table of the first of the jobs that has one; its autoencoder is that of the first seed. The table is
+    empty where no job has one."""
     for run in jobs["run_id"]:
         with scratch_folder() as scratch:
             path = fetched(client, str(run), CLUSTERS, scratch)

@@ -20,7 +20,7 @@ def arm(choices: Mapping[str, Any]) -> str:
 
 
 def columns(run: Any) -> dict[str, object]:
-    """Returns what tables say of a finished run beside its errors."""
+    """Returns what tables say of a finished run beside its errors: values by the names of columns."""
     tags, metrics = run.data.tags, run.data.metrics
     counted = MODELS[tags["model"]].counted
     return {

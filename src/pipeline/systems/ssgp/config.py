@@ -55,7 +55,7 @@ class StreamConfig:
 
 @dataclass
 class SsgpConfig(CommonConfig):
-    """`recipe=ssgp`."""
+    """Holds the settings of `recipe=ssgp`."""
 
     MOVED: ClassVar[dict[str, str]] = {
         "ssgp.arms": f"{ONE_MODEL}; several: +experiment=ssgp contender=ssgp/iid,ssgp/orthogonal,ridge",

@@ -21,7 +21,7 @@ Predict = Callable[[Tensor], tuple[Tensor, Tensor]]  # inputs ↦ mean and varia
 
 
 class StandardisedPart(NamedTuple):
-    """Standardised inputs (row, input) and targets (row,)."""
+    """Holds standardised inputs (row, input) and targets (row,)."""
 
     inputs: Tensor
     targets: Tensor
@@ -51,14 +51,16 @@ class StandardisedPoints(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Root mean squared error, and mean negative log predictive density in nats, both in the target's own unit."""
+    """Holds the root mean squared error, and the mean negative log predictive density in nats; both are for the target
+    in its own unit."""
 
     rmse: float
     nlpd: float
 
 
 class CurveRow(NamedTuple):
-    """One point of a curve. loss: −log p(y)/N in standardised units, where there is one."""
+    """Holds one point of a curve. loss: −log p(y)/N in standardised units, of a variational process a bound of it; NaN
+    where there is none."""
 
     iteration: int
     loss: float
@@ -73,7 +75,7 @@ class CurveRow(NamedTuple):
 
 
 def row_of(iteration: int, values: Mapping[str, float]) -> CurveRow:
-    """Returns the inverse of `CurveRow.values`."""
+    """Returns the point of a curve at an iteration whose `CurveRow.values` are given."""
     validation, test = (Scores(values[f"{part}_rmse"], values[f"{part}_nlpd"]) for part in ("validation", "test"))
     return CurveRow(iteration, values["loss"], validation, test)
 
@@ -81,8 +83,8 @@ def row_of(iteration: int, values: Mapping[str, float]) -> CurveRow:
 def standardised_points(
     points: Points, *, rows: int | None, dtype: torch.dtype, device: torch.device
 ) -> StandardisedPoints:
-    """rows: keep as many of each part at most; None: all. Raises ValueError for an empty part, and as
-    `refuse_too_large`."""
+    """Returns the parts of the points, standardised by the training part, of a dtype and on a device. rows: how many of
+    each part are kept at most; None keeps all. Raises ValueError for an empty part, and as `refuse_too_large` does."""
     chosen = {name: getattr(points, name)[:rows] for name in ("train", "validation", "test")}
     for name, places in chosen.items():
         if len(places) == 0:
@@ -118,7 +120,8 @@ def with_inputs(data: StandardisedPoints, change: Tensor | MixtureAutoencoder) -
 
 
 def scores(predict: Predict, part: StandardisedPart, scale: float) -> Scores:
-    """NLPD: ½ log(2πv) + (y − mean)²/(2v), plus the log of the scale for the target's own unit."""
+    """Returns the scores of a prediction on a part. scale: the standard deviation of the targets in their own unit. The
+    NLPD of a row is ½ log(2πv) + (y − mean)²/(2v), plus the log of the scale for the target's own unit."""
     mean, variance = (value.double() for value in predict(part.inputs))
     squared = (part.targets.double() - mean).square()
     density = 0.5 * ((2 * math.pi * variance).log() + squared / variance)
@@ -126,12 +129,15 @@ def scores(predict: Predict, part: StandardisedPart, scale: float) -> Scores:
 
 
 def curve_row(predict: Predict, data: StandardisedPoints, iteration: int, loss: float) -> CurveRow:
+    """Returns the point of a curve at an iteration, with the scores of a prediction on the validation and the test
+    part."""
     validation, test = (scores(predict, part, data.scale) for part in (data.validation, data.test))
     return CurveRow(iteration, loss, validation, test)
 
 
 def best_place(validation: Sequence[float]) -> int:
-    """Of the least NLPD on the validation part, the only thing that anything is chosen by; not finite is worst."""
+    """Returns the place of the least NLPD on the validation part, the only thing that anything is chosen by. A value
+    that is not finite is worst; of equals the first is taken."""
     return min(range(len(validation)), key=lambda place: (not math.isfinite(validation[place]), validation[place]))
 
 
@@ -158,7 +164,8 @@ class FittedCurve(NamedTuple):
 
 
 def say_end(curve: list[CurveRow], fit: str, error: Exception) -> None:
-    """Training of a fit ends early, and its curve counts. Raises ValueError where that has no point."""
+    """Says that the training of a fit ends early, and to which iteration its curve counts. fit: the name of the fit.
+    Raises ValueError where the curve has no point."""
     if not curve:
         raise ValueError(f"{fit}: {error}") from error
     tqdm.write(f"{fit}: training ends early and counts to {curve[-1].iteration}: {error}")

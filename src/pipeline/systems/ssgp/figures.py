@@ -30,7 +30,8 @@ STAGES = (("loss", "−log p(y)/N (standardised)"), ("rmse", "RMSE ({target})"),
 
 
 def training(curve: Any, kept: int, *, target: str, title: str, x: str) -> Figure:
-    """Loss, and errors and densities of validation and test part, against the iteration; the kept one is marked."""
+    """Returns a figure of the loss, and of errors and densities of validation and test part, against the iteration; the
+    kept one is marked. The loss is left out where the curve has none."""
     shown = STAGES if curve["loss"].notna().any() else STAGES[1:]
     figure, panels = new_axes(title, x=x, y="", rows=len(shown), height=1.0 + 2.0 * len(shown))
     for panel, (score, label) in zip(panels, shown, strict=True):
@@ -45,7 +46,7 @@ def training(curve: Any, kept: int, *, target: str, title: str, x: str) -> Figur
 
 
 def calibrated(table: pd.DataFrame, *, title: str) -> Figure:
-    """Reached against nominal coverage of intervals on the test part."""
+    """Returns a figure of reached against nominal coverage of intervals on the test part."""
     figure, (panel,) = new_axes(title, x="nominal coverage of central intervals", y="reached on the test part")
     panel.plot([0, 1], [0, 1], label="agreement", **REFERENCE)
     line(panel, 1, table["nominal"], table["reached"], "model")
@@ -56,7 +57,8 @@ def calibrated(table: pd.DataFrame, *, title: str) -> Figure:
 
 
 def against_targets(table: Any, *, target: str, title: str) -> Figure:
-    """Test rows in the order of their predicted means: mean, band of two standard deviations, and the targets."""
+    """Returns a figure of test rows in the order of their predicted means: the mean, a band of two standard deviations,
+    and the targets. It shows `MOST_POINTS` rows at most."""
     ordered = table.sort_values("mean", kind="stable", ignore_index=True)
     places = np.unique(np.linspace(0, len(ordered) - 1, min(MOST_POINTS, len(ordered))).astype(int))
     shown = ordered.iloc[places]
@@ -70,7 +72,8 @@ def against_targets(table: Any, *, target: str, title: str) -> Figure:
 
 
 def along(table: Any, *, target: str, title: str) -> Figure:
-    """The prediction along each input, the others at their medians: a panel for each."""
+    """Returns a figure of the prediction along each input, the others at their medians, with a panel for each of the
+    first `MOST_PANELS` inputs."""
     inputs = list(dict.fromkeys(table["input"]))[:MOST_PANELS]
     figure, panels = new_panels(inputs, title, x="", y=target, grid=Grid(3, (2.6, 2.2), (0.6, 1.0)))
     wide = 2 * table["standard_deviation"]

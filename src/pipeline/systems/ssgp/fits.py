@@ -42,7 +42,8 @@ class Draw(NamedTuple):
 def process_loop(
     settings: SsgpConfig, objective: MarginalLikelihood, data: StandardisedPoints, path: Path | None
 ) -> tuple[Fit, list[CurveRow]]:
-    """The loop that trains a process by its marginal likelihood, and the curve that it fills.
+    """Returns the loop that trains a process by its marginal likelihood, and the curve that it fills. path: of the
+    checkpoint of the loop, if there is to be one.
 
     The loop raises TrainingEnded as the objective does, and where the gradient is not finite.
     """
@@ -70,7 +71,7 @@ def fit_process(
 ) -> FittedCurve:
     """Trains a sparse-spectrum process by the marginal likelihood; the parameters of least validation NLPD are kept.
 
-    Where the likelihood cannot be computed any more training stops, which is said, and the curve ends there. With a
+    Where the likelihood cannot be computed any more, training stops and the curve ends there, which is said. With a
     `path` a training that was stopped goes on from it to the same numbers.
     """
     model = drawn_process(
@@ -89,7 +90,8 @@ def fit_process(
 
 
 def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:
-    """Linear ridge regression, a row of the curve for each ridge; the variance is the mean squared residual."""
+    """Fits linear ridge regression, with a row of the curve for each ridge; the variance is the mean squared
+    residual."""
     fits = linear_gaussians(*data.train, ridges)
     curve = [curve_row(lambda x, fit=fit: fit.predict(x)[:2], data, place, math.nan) for place, fit in enumerate(fits)]
     kept = fits[best_place([row.validation.nlpd for row in curve])]
@@ -97,7 +99,8 @@ def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:
 
 
 def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> FittedCurve:
-    """A model of GPyTorch's, trained as ours, from the same length-scale. GPyTorch is an extra."""
+    """Trains a model of GPyTorch's as our own are trained, from the same length-scale. name: rff, svgp or full_gp.
+    GPyTorch is an extra, and is imported only when this is called."""
     from pipeline.systems.ssgp import gpytorch_peers as peers
 
     own, count = settings.ssgp, settings.features.count

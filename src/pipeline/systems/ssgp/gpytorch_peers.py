@@ -54,7 +54,8 @@ class Trained(NamedTuple):
 
 
 class PeerTraining(NamedTuple):
-    """scale: the length-scale that training begins with."""
+    """Says how a model of GPyTorch's is trained. every: iterations from one row of the curve to the next. scale: the
+    length-scale that training begins with."""
 
     iterations: int
     learning_rate: float
@@ -64,7 +65,7 @@ class PeerTraining(NamedTuple):
 
 
 class ExactModel(gpytorch.models.ExactGP):
-    """Zero mean, a scaled kernel with a length-scale for each input."""
+    """Is an exact process with zero mean and a scaled kernel, which has a length-scale for each input."""
 
     def __init__(self, part: StandardisedPart, kernel: Any, likelihood: GaussianLikelihood) -> None:
         super().__init__(part.inputs, part.targets, likelihood)
@@ -76,7 +77,8 @@ class ExactModel(gpytorch.models.ExactGP):
 
 
 class VariationalModel(gpytorch.models.ApproximateGP):
-    """Zero mean, Gaussian kernel, inducing points that are trained (Hensman, Matthews and Ghahramani 2015)."""
+    """Is a variational process with zero mean, Gaussian kernel, and inducing points that are trained (Hensman, Matthews
+    and Ghahramani 2015). inducing: where they begin, (point, input)."""
 
     def __init__(self, inducing: Tensor, kernel: Any) -> None:
         distribution = gpytorch.variational.CholeskyVariationalDistribution(len(inducing))
@@ -89,7 +91,8 @@ class VariationalModel(gpytorch.models.ApproximateGP):
 
 
 def begin(model: Any, likelihood: Any, scale: float, like: Tensor) -> None:
-    """The same first hyper-parameters as those of `models.ssgp`."""
+    """Gives a model and its likelihood the same first hyper-parameters as `models.ssgp` does. scale: the first
+    length-scale. like: a tensor of the dtype and on the device that they are to have."""
     model.to(like)
     likelihood.to(like)
     model.covar_module.base_kernel.lengthscale = scale
@@ -98,6 +101,9 @@ def begin(model: Any, likelihood: Any, scale: float, like: Tensor) -> None:
 
 
 def predictor(model: Any, likelihood: Any) -> Predict:
+    """Returns a function from standardised inputs (row, input) to mean and variance of observations, (row,) each. It
+    predicts `ROWS` rows at once, and leaves the model ready to train."""
+
     def predict(inputs: Tensor) -> tuple[Tensor, Tensor]:
         model.eval()
         likelihood.eval()
@@ -112,7 +118,7 @@ def predictor(model: Any, likelihood: Any) -> Predict:
 
 
 class Kept:
-    """The curve of a training, and the parameters at each of its points."""
+    """Holds the curve of a training, and the parameters at each of its points."""
 
     def __init__(self, model: Any, likelihood: Any) -> None:
         self.modules = (model, likelihood)
@@ -120,16 +126,16 @@ class Kept:
         self.states = list[list[dict[str, Tensor]]]()
 
     def add(self, row: CurveRow) -> None:
-        """Take the model as it stands."""
+        """Adds a point to the curve, with the parameters as they are now."""
         self.curve.append(row)
         self.states.append([deepcopy(module.state_dict()) for module in self.modules])
 
     def with_loss(self, loss: float) -> None:
-        """The loss of the last row is known."""
+        """Sets the loss of the last point, which is known only after the point was added."""
         self.curve[-1] = self.curve[-1]._replace(loss=loss)
 
     def restore(self) -> None:
-        """The best model back in place."""
+        """Puts the parameters of the best point back into the model and the likelihood."""
         best = best_place([row.validation.nlpd for row in self.curve])
         for module, state in zip(self.modules, self.states[best], strict=True):
             module.load_state_dict(state)
@@ -142,9 +148,13 @@ def trained(
     data: StandardisedPoints,
     training: PeerTraining,
 ) -> list[CurveRow]:
-    """A step of Adam on each loss of an iteration; a row of the curve every `every` iterations and at the end, with the
-    first loss that follows. Where a matrix cannot be decomposed any more training stops, which is said. The model is
-    left as it was at the best row."""
+    """Trains a model and returns the curve: a step of Adam on each loss of an iteration, and a row of the curve every
+    `every` iterations and at the end, with the first loss that follows. losses: gives the losses of an iteration by its
+    number.
+
+    Where a matrix cannot be decomposed any more, training stops, which is said. The model is left as it was at the best
+    row. Raises ValueError where training stops before the first loss.
+    """
     kept = Kept(model, likelihood)
     try:
         train_into(kept, losses, data, training)
@@ -159,7 +169,7 @@ def trained(
 def train_into(
     kept: Kept, losses: Callable[[int], Iterator[Tensor]], data: StandardisedPoints, training: PeerTraining
 ) -> None:
-    """As `trained`, each point kept when it is there."""
+    """Trains as `trained` does, and adds each point to `kept` when it is there."""
     parameters = {id(p): p for module in kept.modules for p in module.parameters()}
     optimizer = torch.optim.Adam(parameters.values(), lr=training.learning_rate)
     predict = predictor(*kept.modules)
@@ -187,7 +197,8 @@ def exact(
     *,
     starts: Sequence[float] = (1.0,),
 ) -> Trained:
-    """starts: factors of the first length-scale, of which the one with the largest marginal likelihood is taken."""
+    """Trains an exact process on a part; its curve is that of `data`. starts: factors of the first length-scale, of
+    which the one with the largest marginal likelihood is taken."""
     likelihood = GaussianLikelihood()
     model = ExactModel(part, kernel, likelihood)
     objective: Any = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
@@ -210,7 +221,8 @@ def exact(
 
 
 def full_gp(data: StandardisedPoints, training: PeerTraining, *, points: int) -> FittedCurve:
-    """The exact process on `points` training rows at most, drawn under the seed; by Cholesky, not by iteration."""
+    """Fits the exact process to `points` training rows at most, drawn under the seed. It is computed by Cholesky, not
+    by iteration."""
     generator = torch.Generator().manual_seed(training.seed)
     rows = some_of(torch.arange(len(data.train.targets)), points, generator)
     part = StandardisedPart(data.train.inputs[rows], data.train.targets[rows])
@@ -221,6 +233,7 @@ def full_gp(data: StandardisedPoints, training: PeerTraining, *, points: int) ->
 
 
 def rff(data: StandardisedPoints, training: PeerTraining, *, count: int) -> FittedCurve:
+    """Fits the exact process whose kernel is that of `count` random Fourier frequencies, drawn under the seed."""
     size = data.train.inputs.shape[1]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
@@ -230,7 +243,8 @@ def rff(data: StandardisedPoints, training: PeerTraining, *, count: int) -> Fitt
 
 
 def svgp(data: StandardisedPoints, training: PeerTraining, *, inducing: int, batch_size: int) -> FittedCurve:
-    """An iteration is a pass over the rows, in batches; as many inducing points as the sparse spectrum has features.
+    """Fits the variational process. An iteration is a pass over the rows, in batches. inducing: how many inducing
+    points there are; the caller gives as many as the sparse spectrum has features.
 
     GPyTorch adds noise to the first variational mean from torch's own generator, which is seeded and put back.
     """

@@ -37,7 +37,7 @@ def principal_directions(inputs: Tensor, count: int) -> Tensor:
 
 
 def refuse_taken_back(row: EpochRow) -> None:
-    """Raise ValueError where the gradient was not finite: the steps before it are all there is."""
+    """Raises ValueError where the gradient was not finite: the steps before it are all there is."""
     if not row.accepted:
         raise ValueError(f"the autoencoder's gradient is not finite at step {row.step}; lower its learning rate")
 
@@ -88,15 +88,17 @@ def autoencoder_in(folder: Path, inputs: Tensor, own: AutoencoderConfig, seed: i
 
 
 def explained(inputs: Tensor, reconfigured: Tensor) -> float:
-    """1 − Σ(x − x̂)²/Σ(x − x̄)² over all rows and columns: 0 is no better than the mean; not finite for equal rows."""
+    """Returns 1 − Σ(x − x̂)²/Σ(x − x̄)² over all rows and columns. 0 is no better than the mean; the number is not
+    finite for equal rows."""
     return 1 - ((inputs - reconfigured).square().sum() / (inputs - inputs.mean(0)).square().sum()).item()
 
 
 def reconfigured(settings: SsgpConfig, points: StandardisedPoints, here: Study) -> StandardisedPoints:
-    """The points on inputs that the autoencoder of the seed reconfigures, trained on the training inputs alone.
+    """Returns the points on inputs that the autoencoder of the seed reconfigures, which is trained on the training
+    inputs alone.
 
-    It is trained once for all runs that want it. Logged are the radius of its prior, and what it explains of the
-    validation inputs.
+    The autoencoder is trained once for all runs that want it. Logs the radius of its prior, and how much of the
+    validation inputs it explains.
     """
     inputs, own = points.train.inputs, settings.autoencoder
     mark = mark_of(inputs, own, settings.seed)
@@ -110,7 +112,8 @@ def reconfigured(settings: SsgpConfig, points: StandardisedPoints, here: Study) 
 
 
 def inputs_for(settings: SsgpConfig, model: PointModel, points: StandardisedPoints, here: Study) -> StandardisedPoints:
-    """Returns the points as the model learns from them."""
+    """Returns the points as the model learns from them: the inputs as given, principal components of them, or
+    reconfigured."""
     if model.inputs == "given":
         return points
     with here.clock.stage(model.inputs):

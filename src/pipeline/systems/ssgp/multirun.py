@@ -20,7 +20,7 @@ SCORES = ("loss", "validation_rmse", "validation_nlpd", "test_rmse", "test_nlpd"
 
 
 def curve_of(client: MlflowClient, run_id: str) -> pd.DataFrame:
-    """Returns the curve of a job, a row per point; chosen: the point that is kept."""
+    """Returns the curve of a job, a row per point. The column `chosen` is true for the point that is kept."""
     histories = {
         name: {point.step: stored_error(point.value) for point in client.get_metric_history(run_id, f"fit/{name}")}
         for name in SCORES
@@ -52,7 +52,7 @@ def autoencoders_of(client: MlflowClient, jobs: Any) -> pd.DataFrame:
 
 
 def of_one(client: MlflowClient, jobs: Any, title: str) -> Summary:
-    """Tables, the figure where there are curves, and words, of jobs on one data set."""
+    """Returns the tables, the figure where there are curves, and the words of jobs on one data set."""
     curves, first = curves_of(client, jobs), jobs.iloc[0]
     points = DataSet(str(first["data"]), str(first["target"]), bool(first["stand_in"]))
     chosen = curves[curves["chosen"]]
@@ -72,8 +72,8 @@ def of_one(client: MlflowClient, jobs: Any, title: str) -> Summary:
 
 
 def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
-    """Returns what the parent shows of its jobs; those on each data set, and with each value of what else was varied,
-    apart."""
+    """Returns what the parent shows of its jobs. The jobs on each data set, and with each value of what else was
+    varied, are shown apart."""
     labels, _ = with_varied(jobs)
     parts = {
         str(label): of_one(client, rows.assign(data=label), title) for label, rows in jobs.groupby(labels, sort=False)

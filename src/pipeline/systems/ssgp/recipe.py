@@ -30,7 +30,8 @@ from pipeline.systems.ssgp.streamed import log_stream
 
 
 def load_points(settings: SsgpConfig) -> Points:
-    """Raises PipelineError where data= names sequences, which this recipe cannot take, and for a constant target."""
+    """Returns the points that data= names. Raises PipelineError where data= names sequences, which this recipe cannot
+    take, and for a constant target."""
     points = build("data", settings.data, settings.extensions)
     if not isinstance(points, Points):
         raise PipelineError(
@@ -53,7 +54,8 @@ class Chosen(NamedTuple):
 
 
 def chosen_in(settings: SsgpConfig) -> Chosen:
-    """Raises ValueError for a sampler that cannot draw for the kernel."""
+    """Returns the model that the settings name, and by what its frequencies are drawn. Raises ValueError for a sampler
+    that cannot draw for the kernel."""
     model: PointModel = build("model", settings.model, settings.extensions)
     if not model.draws:
         return Chosen(model, None)
@@ -82,7 +84,7 @@ def names_of_run(settings: SsgpConfig, job: Job, model: PointModel, points: Poin
 
 
 def evaluate(points: Points, predictor: Predictor, fitted: FittedCurve, here: Study, *, rows: int | None) -> str:
-    """Scores, curve, predictions and figures, all logged; returns words about them. rows: of each part at most."""
+    """Logs scores, curve, predictions and figures, and returns words about them. rows: of each part at most."""
     log_curve(here, fitted, points)
     scores = log_scores(here, fitted)
     if here.full:
@@ -91,7 +93,7 @@ def evaluate(points: Points, predictor: Predictor, fitted: FittedCurve, here: St
 
 
 def keep(settings: SsgpConfig, job: Job, predictor: Predictor, points: Points, fitted: FittedCurve, here: Study) -> str:
-    """The model, logged as `tracking.log_model` says; returns words about it."""
+    """Logs the model as the setting `tracking.log_model` says, and returns words about it."""
     from pipeline.systems.ssgp.servable import trained_model
     from pipeline.tracking.model import kept_in_words, read_as
 
@@ -107,7 +109,7 @@ class Loaded(NamedTuple):
 
 
 def stages(settings: SsgpConfig, job: Job, chosen: Chosen, loaded: Loaded, here: Study) -> float:
-    """Inputs, fit, evaluation and what is kept; returns the validation RMSE."""
+    """Makes the inputs, fits and evaluates the model, keeps what is to be kept, and returns the validation RMSE."""
     (model, draw), (points, standardised) = chosen, loaded
     learnt = inputs_for(settings, model, standardised, here)
     with here.clock.stage("fit"):
@@ -130,7 +132,7 @@ def stages(settings: SsgpConfig, job: Job, chosen: Chosen, loaded: Loaded, here:
 
 
 def train(settings: SsgpConfig, job: Job) -> float:
-    """The whole recipe; returns the validation RMSE of the point of the curve that is kept."""
+    """Runs the whole recipe, and returns the validation RMSE of the point of the curve that is kept."""
     refuse_several("recipe=ssgp")
     device, clock = set_up(settings, job), Clock()
     chosen = chosen_in(settings)

@@ -18,8 +18,8 @@ TARGET = re.compile(r"<!-- test RMSE \((?P<target>.+)\) -->")
 
 
 def target_of(folder: Path) -> str:
-    """What a study predicts, from the axis of its earlier figure: matplotlib writes texts as comments too. Raises
-    PipelineError where that does not say it."""
+    """Returns what a study predicts, from the axis of its earlier figure: matplotlib writes texts as comments too.
+    Raises PipelineError where that figure does not say it."""
     figure = folder / "rmse.svg"
     match = TARGET.search(figure.read_text(encoding="utf-8")) if figure.is_file() else None
     if match is None:
@@ -28,14 +28,14 @@ def target_of(folder: Path) -> str:
 
 
 def points_of(folder: Path, *, drawn: bool) -> DataSet:
-    """What is known of a study's data set: its name where it is in a table, its target where errors are drawn."""
+    """Returns what is known of a study's data set: its name where a table has it, its target where errors are drawn."""
     known = read_table(folder / "paired.csv") if (folder / "paired.csv").is_file() else None
     name, stand_in = ("", False) if known is None else (known["data"].iloc[0], bool(known["stand_in"].iloc[0]))
     return DataSet(name, target_of(folder) if drawn else "", stand_in)
 
 
 def study_figures(folder: Path, curves: pd.DataFrame, points: DataSet) -> dict[str, Figure]:
-    """Those that the folder has the tables of."""
+    """Returns by name the figures that the folder has the tables of."""
     figures = {}
     if has_curves(curves):
         figures["rmse"] = curve_figure(curves, points, title=f"{folder.name}: error over training")
@@ -49,8 +49,8 @@ def study_figures(folder: Path, curves: pd.DataFrame, points: DataSet) -> dict[s
 
 
 def study_from(folder: Path) -> Remade:
-    """Of `recipe=ssgp`: paired rows, claims and the figure from curves.csv, the other figures from their own tables.
-    Means show no intervals, and stay."""
+    """Returns the page of a study of `recipe=ssgp`: paired rows, claims and the figure from curves.csv, the other
+    figures from their own tables. The table of means shows no intervals, and stays as it is."""
     curves = read_table(folder / "curves.csv")
     points = points_of(folder, drawn=has_curves(curves))
     paired, claims = claims_of(curves[curves["chosen"]], points)

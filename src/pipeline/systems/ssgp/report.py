@@ -41,7 +41,7 @@ SHOWN = ["challenger", "baseline", "score", "p", "pairs", "ratio", "ratio_low", 
 
 
 class DataSet(NamedTuple):
-    """What is known of the points: their name, that of the target, and whether they stand in for real ones."""
+    """Says what is known of the points: their name, that of the target, and whether they stand in for real ones."""
 
     name: str
     target_name: str
@@ -49,9 +49,10 @@ class DataSet(NamedTuple):
 
 
 def means_of(chosen: Any) -> pd.DataFrame:
-    """Per arm and number of frequencies: mean, median and standard deviation over seeds.
+    """Returns mean, median and standard deviation over seeds, a row per arm and number of frequencies.
 
-    kept: the median of the iterations that were kept; untrained: in how many seeds that is the one before any training.
+    kept: the median of the iterations that were kept. untrained: the number of seeds in which the kept iteration is the
+    one before any training.
     """
     trained = ~chosen["arm"].isin([model.name for model in MODELS.values() if model.linear])
     groups = chosen.assign(
@@ -67,7 +68,7 @@ def means_of(chosen: Any) -> pd.DataFrame:
 
 
 def jobs_of(chosen: Any, score: str, points: DataSet) -> pd.DataFrame:
-    """The rows that `statistics` reads. The error is the RMSE, or exp(NLPD), whose log ratio is the difference.
+    """Returns the rows that `statistics` reads. The error is the RMSE, or exp(NLPD), whose log ratio is the difference.
 
     An arm without frequencies stands beside every number of them, one that was fitted once beside every seed.
     """
@@ -85,7 +86,8 @@ def jobs_of(chosen: Any, score: str, points: DataSet) -> pd.DataFrame:
 
 
 def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
-    """Challengers and baselines that both ran: what is done to an SSGP, its sampler in place of iid, and `CLAIMS`."""
+    """Returns pairs of a challenger and a baseline that both ran: a model that changes an SSGP against the SSGP, a
+    sampler against iid, and those of `CLAIMS`."""
     drawn = [arm.split("/") for arm in arms if "/" in arm]
     done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if MODELS[model].changes_ssgp]
     samplers = [(f"ssgp/{sampler}", "ssgp/iid") for model, sampler in drawn if model == "ssgp" and sampler != "iid"]
@@ -93,7 +95,8 @@ def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def claims_of(chosen: Any, points: DataSet) -> tuple[Any, pd.DataFrame]:
-    """Paired rows and verdicts of every pair of arms that `pairs_of` finds."""
+    """Returns the paired rows and the verdicts of every pair of arms that `pairs_of` finds; both are empty without a
+    pair."""
     pairs, verdicts = [], []
     for challenger, baseline in pairs_of(list(dict.fromkeys(chosen["arm"]))):
         for score in SCORES:
@@ -107,15 +110,15 @@ def claims_of(chosen: Any, points: DataSet) -> tuple[Any, pd.DataFrame]:
 
 
 def lines_of(arms: Sequence[str]) -> list[str]:
-    """The arms whose curves are drawn: those of `CURVES`, and as many of the others as there is room for; what
+    """Returns the arms whose curves are drawn: those of `CURVES`, and as many of the others as there is room for. What
     is left out stands in the tables."""
     first = [arm for arm in CURVES if arm in arms]
     return (first + [arm for arm in arms if arm not in CURVES])[:LINES]
 
 
 def curve_figure(table: Any, points: DataSet, *, title: str) -> Figure:
-    """Test RMSE over iterations, a panel per number of frequencies, of which there is one at least (`has_curves`): the
-    thesis's figures 3.1 and 3.4."""
+    """Returns a figure of the test RMSE over iterations, as the thesis's figures 3.1 and 3.4. It has a panel per number
+    of frequencies, of which there is one at least (`has_curves`)."""
     counts = sorted(set(table["p"]) - {0})
     width = MARGIN[0] + PANEL[0] * len(counts)
     figure, axes = new_panels(
@@ -135,12 +138,12 @@ def curve_figure(table: Any, points: DataSet, *, title: str) -> Figure:
 
 
 def has_curves(table: Any) -> bool:
-    """Whether there is a panel to draw: an arm with frequencies or inducing points."""
+    """Returns true where there is a panel to draw: an arm with frequencies or inducing points."""
     return bool((table["p"] > 0).any())
 
 
 def over_seeds(rows: Any) -> pd.DataFrame:
-    """Quartiles at the iterations that all seeds have come to."""
+    """Returns the quartiles of the test RMSE at the iterations that all seeds have come to."""
     seeds = rows.groupby("iteration")["seed"].transform("nunique")
     complete = rows[seeds == rows["seed"].nunique()]
     quartiles = complete.groupby("iteration")["test_rmse"].quantile([0.25, 0.5, 0.75]).unstack().reset_index()
@@ -148,7 +151,8 @@ def over_seeds(rows: Any) -> pd.DataFrame:
 
 
 def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
-    """Chosen errors of the arms that have no number of frequencies, with a line style each."""
+    """Returns the chosen error of each arm that has no number of frequencies, with its line style: the median over the
+    seeds."""
     chosen = table[table["chosen"]]
     return {
         arm: (float(chosen.loc[chosen["arm"] == arm, "test_rmse"].median()), style)
@@ -158,6 +162,6 @@ def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
 
 
 def in_words(means: pd.DataFrame, paired: Any, claims: pd.DataFrame) -> str:
-    """The three tables in Markdown; without pairs the means alone."""
+    """Returns the three tables in Markdown; without pairs the means alone."""
     text = markdown_table(means, digits=4)
     return f"{text}\n\n{markdown_table(paired[SHOWN])}\n\n{markdown_table(claims)}" if len(paired) else text

@@ -22,7 +22,8 @@ WORDS = {
 
 
 def log_curve(here: Study, fitted: FittedCurve, points: Points) -> None:
-    """The points of the curve as metrics by iteration; with all details as a table and a figure too."""
+    """Logs the points of the curve as metrics by iteration, and, where all details are logged, as a table and a figure
+    too."""
     for row in fitted.curve:
         for name, value in row.values().items():
             if math.isfinite(value):
@@ -38,7 +39,8 @@ def log_curve(here: Study, fitted: FittedCurve, points: Points) -> None:
 
 
 def log_scores(here: Study, fitted: FittedCurve) -> dict[str, float]:
-    """Errors and densities at the point that is kept, with its iteration."""
+    """Logs errors and densities at the point that is kept, with its iteration, and returns them without the
+    iteration."""
     best = fitted.best
     scores = {name: value for name, value in best.values().items() if name != "loss"}
     log_metrics(
@@ -48,8 +50,8 @@ def log_scores(here: Study, fitted: FittedCurve) -> dict[str, float]:
 
 
 def log_predictions(here: Study, predictor: Predictor, points: Points, *, rows: int | None) -> dict[str, float]:
-    """Predictions of the test part, calibration, and the effect of each input: tables and figures. Returns the error
-    of the training mean and the coverage that intervals of 95 % reach."""
+    """Logs predictions of the test part, calibration, and the effect of each input, as tables and figures. Returns the
+    error of the training mean and the coverage that intervals of 95 % reach. rows: of each part at most."""
     train, test = points.train[:rows], points.test[:rows]
     table, along = predictions(predictor, points, test), along_inputs(predictor, points, train)
     coverage, target, title = calibration(table), points.target_name, here.title
@@ -67,7 +69,7 @@ def log_predictions(here: Study, predictor: Predictor, points: Points, *, rows: 
 
 
 def said(scores: Mapping[str, float], points: Points) -> str:
-    """The scores of the test part as a table, and where they come from."""
+    """Returns the scores of the test part as a table in Markdown, and where the data come from."""
     table = pd.DataFrame([(word, scores[name]) for name, word in WORDS.items() if name in scores])
     table.columns = [f"{points.target_name}, test part", "value"]
     return f"{markdown_table(table, digits=4)}\n\nData: {points.name}, source {points.source}"

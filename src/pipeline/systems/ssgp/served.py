@@ -21,8 +21,8 @@ BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 
 def as_table(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
-    """Returns rows as a table with the model's columns; without their names, which MLflow takes from an array, they
-    are in order. Raises BadRequest for an array that is not (row, input)."""
+    """Returns rows as a table with the model's columns. Rows without names, which MLflow takes from an array, have the
+    columns in order. Raises BadRequest for an array that is not (row, input), and for a number that is too large."""
     if isinstance(rows, pd.DataFrame):
         unnamed = not set(names) & set(rows.columns) and len(rows.columns) == len(names)
         return rows.set_axis(list(names), axis=1) if unnamed else rows
@@ -43,8 +43,8 @@ def with_numbers(rows: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
 
 
 class ServedPredictor(PythonModel):
-    """Takes rows of inputs in their own units, by the names of the columns or in their order; gives for each the mean
-    of the target and the standard deviation of a new observation, in the target's unit."""
+    """Takes rows of inputs in their own units, by the names of the columns or in their order, and gives for each row
+    the mean of the target and the standard deviation of a new observation, in the target's unit."""
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True

@@ -34,7 +34,7 @@ NOISE = 0.1  # standard deviation of the generated targets' noise
 
 
 def generated_block(block: int, rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> Rows:
-    """Rows of one block: the same for the same number and seed."""
+    """Returns inputs (row, dimension) and targets (row,) of one block, the same for the same number and seed."""
     chance = generator(seed, f"ssgp/stream/{block}")
     inputs = torch.randn(rows, dimension, generator=chance, dtype=dtype)
     targets = (inputs.sin().sum(1) + inputs[:, 0] * inputs[:, -1]) / math.sqrt(dimension)
@@ -42,7 +42,7 @@ def generated_block(block: int, rows: int, *, dimension: int, seed: int, dtype: 
 
 
 def generated(rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> RowStream:
-    """`rows` generated rows; none is kept."""
+    """Returns a stream of `rows` generated rows, none of which is kept."""
 
     def blocks() -> Iterator[Rows]:
         for block, start in enumerate(range(0, rows, BLOCK)):
@@ -53,7 +53,8 @@ def generated(rows: int, *, dimension: int, seed: int, dtype: torch.dtype) -> Ro
 
 
 def fit_of(rows: int, model: SSGP, *, dimension: int, seed: int, dtype: torch.dtype) -> dict[str, float]:
-    """Seconds of one conditioning and of generating its rows, the peak memory until then (MiB), and the test RMSE."""
+    """Returns the seconds of one conditioning and of generating its rows, the peak memory until then (MiB), and the
+    test RMSE, beside the number of rows."""
     start = perf_counter()
     posterior = model.posterior(generated(rows, dimension=dimension, seed=seed, dtype=dtype))
     seconds = perf_counter() - start
@@ -73,12 +74,14 @@ def untrained(kernel: Kernel, sampler: Sampler, *, count: int, dimension: int, s
 
 
 def streamed_costs(rows: list[int], model: SSGP, *, dimension: int, seed: int, dtype: torch.dtype) -> pd.DataFrame:
-    """Returns a row for the fit to each number of rows, the smallest first, so that peak memory says what more add."""
+    """Returns a row for the fit to each number of rows. The smallest comes first, so that peak memory says what more
+    rows add."""
     return pd.DataFrame([fit_of(n, model, dimension=dimension, seed=seed, dtype=dtype) for n in sorted(set(rows))])
 
 
 def slope(costs: pd.DataFrame) -> float:
-    """Of log seconds on log rows, by least squares: 1 is linear. NaN for fewer than two numbers of rows."""
+    """Returns the slope of log seconds on log rows, by least squares; 1 is linear. It is NaN for fewer than two numbers
+    of rows."""
     if len(costs) < 2:
         return math.nan
     logs = np.log(costs[["rows", "seconds"]].to_numpy(dtype=np.float64))
@@ -86,7 +89,7 @@ def slope(costs: pd.DataFrame) -> float:
 
 
 def cost_figure(costs: pd.DataFrame, *, title: str) -> Figure:
-    """Seconds of a fit and peak memory against the number of rows."""
+    """Returns a figure of the seconds of a fit and of peak memory against the number of rows."""
     figure, (time, memory) = new_axes(title, x="rows", y="seconds of a fit", rows=2, height=5.0)
     line(time, 0, costs["rows"], costs["seconds"], f"slope in log-log: {slope(costs):.2f}")
     time.set_xscale("log")
@@ -101,7 +104,8 @@ def cost_figure(costs: pd.DataFrame, *, title: str) -> Figure:
 
 
 def log_stream(settings: SsgpConfig, draw: Draw, here: Study) -> None:
-    """Cost of a fit against the number of generated rows."""
+    """Logs the cost of a fit against the number of generated rows, as a table and a figure, with the slope where there
+    are two numbers of rows, and prints the table."""
     own = settings.stream
     model = untrained(draw.kernel, draw.sampler, count=own.count, dimension=own.dimension, seed=settings.seed)
     dtype = DTYPES[settings.dtype]
