@@ -33,7 +33,8 @@ class TheorySettings:
 
 @dataclass
 class TheoryConfig(CommonConfig):
-    """`recipe=theory`. kernels, samplers and datasets hold a section with a `_target_` for every name."""
+    """Holds the settings of `recipe=theory`. kernels, samplers and datasets hold a section with a `_target_` for every
+    name."""
 
     kernels: dict[str, Any] = MISSING
     samplers: dict[str, Any] = MISSING
@@ -42,7 +43,7 @@ class TheoryConfig(CommonConfig):
 
 
 def check(settings: TheoryConfig) -> None:
-    """Raise PipelineError for settings that leave nothing to measure or to compare, before anything is loaded."""
+    """Raises PipelineError for settings that leave nothing to measure or to compare, before anything is loaded."""
     theory = settings.theory
     for section in ("counts", "dimensions", "thresholds"):
         refuse_repeated(f"theory.{section}", getattr(theory, section))

@@ -26,7 +26,8 @@ from pipeline.systems.theory.inputs import Inputs
 
 @dataclass(frozen=True)
 class Row:
-    """One draw: Δ and its two sides, the risk of ridge regression on the features, and theorem 1's bound on it."""
+    """Holds one draw: Δ and its two sides, the risk of ridge regression on the features, and theorem 1's bound on
+    it."""
 
     count: int
     draw: int
@@ -44,7 +45,7 @@ DRAW_COLUMNS = [column.name for column in fields(Row)]
 
 @dataclass(frozen=True)
 class KernelOnInputs:
-    """A kernel on inputs. name is unique in a study; scale is the bandwidth."""
+    """Holds a kernel on inputs. name is unique in a study; scale is the bandwidth."""
 
     inputs: Inputs
     kernel_name: str
@@ -57,7 +58,7 @@ class KernelOnInputs:
         return f"{self.inputs.name}_{self.kernel_name}"
 
     def features(self, sampler: Sampler, count: int, use: str) -> Tensor:
-        """Random features of the points, (N, 2m), drawn by the generator of a named use."""
+        """Returns random features of the points, (N, 2m), drawn by the generator of a named use. count: m."""
         frequencies = draw_frequencies(
             kernel=self.kernel, sampler=sampler, count=count, dimension=self.inputs.points.shape[1],
             bandwidth=self.scale, generator=generator(self.seed, f"theory/{self.name}/{use}"),
@@ -66,13 +67,14 @@ class KernelOnInputs:
 
 
 def kernel_on_inputs(inputs: Inputs, kernel_name: str, kernel: Kernel, *, seed: int) -> KernelOnInputs:
-    """The bandwidth is the median distance between random pairs. Raises ValueError when no two points differ."""
+    """Returns a kernel on inputs, whose bandwidth is the median distance between random pairs. Raises ValueError when
+    no two points differ."""
     chance = generator(seed, f"theory/bandwidth/{inputs.name}")
     return KernelOnInputs(inputs, kernel_name, kernel, bandwidth(inputs.points, generator=chance), seed)
 
 
 class ByDecomposition:
-    """Exact, by one decomposition of K."""
+    """Measures a kernel on inputs exactly, by one decomposition of K."""
 
     def __init__(self, problem: KernelOnInputs, settings: TheorySettings) -> None:
         self.ridge, self.noise, self.inputs = settings.ridge, settings.noise, problem.inputs
@@ -80,14 +82,17 @@ class ByDecomposition:
         self.spectrum = KernelSpectrum(matrix)
 
     def risk(self) -> Risk:
+        """Returns the risk of ridge regression with K itself."""
         return self.spectrum.risk(self.inputs.signal, ridge=self.ridge, noise=self.noise)
 
     def approximation(self, features: Tensor, chance: torch.Generator) -> Approximation:  # noqa: ARG002
+        """Returns how close K̂ of features (N, 2m) comes to K. chance is not used."""
         return self.spectrum.approximation(features, ridge=self.ridge)
 
 
 class ByProducts:
-    """The same from products with K, preconditioned by orthogonal features."""
+    """Measures a kernel on inputs as `ByDecomposition` does, but by products with K, preconditioned by orthogonal
+    features."""
 
     def __init__(self, problem: KernelOnInputs, settings: TheorySettings) -> None:
         self.noise, self.inputs = settings.noise, problem.inputs
@@ -98,14 +103,17 @@ class ByProducts:
         )  # fmt: skip
 
     def risk(self) -> Risk:
+        """Returns the risk of ridge regression with K itself."""
         return iterative_risk(self.shifted, self.inputs.signal, noise=self.noise)
 
     def approximation(self, features: Tensor, chance: torch.Generator) -> Approximation:
+        """Returns how close K̂ of features (N, 2m) comes to K. chance: draws what the iteration begins with."""
         return iterative_approximation(self.shifted, features, generator=chance)
 
 
 class Measured(NamedTuple):
-    """exact: the risk with K itself. draws: a row per sampler, m and draw, the columns of `Row` and `sampler`."""
+    """Holds what was measured of a problem. exact: the risk with K itself. draws: a row per sampler, m and draw, the
+    columns of `Row` and `sampler`."""
 
     exact: Risk
     draws: pd.DataFrame
@@ -115,6 +123,8 @@ def measure_draw(
     problem: KernelOnInputs, method: ByDecomposition | ByProducts, exact: Risk, sampler: Sampler,
     row: tuple[str, int, int], settings: TheorySettings,
 ) -> Row:  # fmt: skip
+    """Makes one draw and returns what was measured of it. row: the name of the sampler, m, and the number of the draw.
+    exact: the risk with K itself."""
     name, count, draw = row
     use, rows = f"{name}/{count}/{draw}", len(problem.inputs.points)
     features = problem.features(sampler, count, use)
@@ -128,7 +138,8 @@ def measure_draw(
 def measure(
     problem: KernelOnInputs, samplers: Mapping[str, Sampler], settings: TheorySettings, bar: tqdm[Any]
 ) -> Measured:
-    """All draws of a problem, each with a generator of its own, so that none depends on which others are made."""
+    """Measures all draws of a problem, each with a generator of its own, so that no draw depends on which others are
+    made. A problem of more than `dense_rows` rows is measured by products with K. bar: goes on by one a draw."""
     method = (ByDecomposition if len(problem.inputs.points) <= settings.dense_rows else ByProducts)(problem, settings)
     exact, parts = method.risk(), []
     for name, sampler in samplers.items():

@@ -21,18 +21,19 @@ INTERVAL_NOTE = "geometric mean over draws, 95 % t-interval of the logs"
 
 
 def panels(names: list[str], title: str, *, x: str, y: str) -> tuple[Figure, dict[str, Axes]]:
-    """Three in a row, with room for one `legend_beside` at the right."""
+    """Returns a figure with named panels, three in a row, and room for one `legend_beside` at the right."""
     return new_panels(names, title, x=x, y=y, grid=Grid(PANELS_IN_A_ROW, size=(2.4, 2.2), margin=(2.5, 1.3)))
 
 
 def count_axis(panel: Axes, ticks: list[int]) -> None:
-    """Powers of two at equal distances, each written out."""
+    """Makes the x axis one of powers of two at equal distances, with each of the ticks written out."""
     panel.set_xscale("log", base=2)
     written_out(panel, ticks)
 
 
 def value_axis(panel: Axes) -> None:
-    """Logarithmic, with 1, 2 and 5 of each decade written out; where none of them is in range, what lies between."""
+    """Makes the x axis logarithmic, with 1, 2 and 5 of each decade written out; where none of them is in range, what
+    lies between is written."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     panel.set_xscale("log")
@@ -43,7 +44,7 @@ def value_axis(panel: Axes) -> None:
 
 
 def by_count(jobs: Any, order: list[str], *, title: str, y: str) -> Figure:
-    """Geometric means against m, a line per sampler; `jobs` as `statistics` reads them."""
+    """Draws geometric means against m, a panel per inputs with a line per sampler. jobs: as `statistics` reads them."""
     means: Any = geometric_means(jobs)
     figure, axes = panels(list(dict.fromkeys(jobs["data"])), title, x=f"frequencies m; {INTERVAL_NOTE}", y=y)
     for name, panel in axes.items():
@@ -57,7 +58,8 @@ def by_count(jobs: Any, order: list[str], *, title: str, y: str) -> Figure:
 
 
 def failures(table: Any, order: list[str], *, title: str, threshold: float) -> Figure:
-    """Share of draws with Δ above the threshold against m, a line per sampler with its Wilson interval."""
+    """Draws the share of draws with Δ above the threshold against m, a panel per inputs with a line per sampler and its
+    Wilson interval."""
     x = "frequencies m; share of draws, 95 % Wilson interval"
     figure, axes = panels(list(dict.fromkeys(table["inputs"])), title, x=x, y=f"P(Δ > {threshold:g})")
     chosen = table[table["threshold"] == threshold]
@@ -74,7 +76,8 @@ def failures(table: Any, order: list[str], *, title: str, threshold: float) -> F
 
 
 def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x: str) -> Figure:
-    """Share of draws at or below a value, a step line per sampler."""
+    """Draws the share of draws at or below a value, a panel per inputs with a step line per sampler. quantity: the
+    column of the values."""
     figure, axes = panels(list(dict.fromkeys(draws["inputs"])), title, x=x, y="share of draws at or below")
     for name, panel in axes.items():
         here = draws[draws["inputs"] == name]
@@ -89,7 +92,8 @@ def distributions(draws: Any, order: list[str], quantity: str, *, title: str, x:
 
 
 def ratio_by_dimension(table: pd.DataFrame, *, title: str, y: str) -> Figure:
-    """Ratio of two samplers' Δ against the dimension of Gaussian inputs: a panel per m, a line per kernel."""
+    """Draws the ratio of two samplers' Δ against the dimension of Gaussian inputs, a panel per m with a line per
+    kernel."""
     x = "dimension n of Gaussian inputs; geometric mean of the ratio over draws, 95 % t-interval of the logs"
     figure, axes = panels([f"m = {m}" for m in sorted(set(table["count"]))], title, x=x, y=y)
     for name, panel in axes.items():

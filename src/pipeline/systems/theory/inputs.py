@@ -24,7 +24,8 @@ GENERATED = "normal"
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """points: float64 (N, n), of unit scale. signal: f at the points (N,), of about unit variance.
+    """Holds the points and the values of f there. points: float64 (N, n), of unit scale. signal: f at the points (N,),
+    of about unit variance.
 
     family: "normal" for Gaussian inputs of any dimension, else the data set's name. stand_in: no claim is made from it.
     """
@@ -40,7 +41,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Collection:
-    """All inputs of a study as one data set, for the tracking store."""
+    """Holds all inputs of a study as one data set, for the tracking store."""
 
     inputs: Sequence[Inputs]
 
@@ -69,7 +70,8 @@ def checksum_of(*tensors: Tensor) -> str:
 
 
 def normal_inputs(dimension: int, *, rows: int, seed: int) -> Inputs:
-    """x ~ N(0, I) and f(x) = √2 sin(aᵀx), a of unit length: equally smooth in every dimension."""
+    """Draws points x ~ N(0, I), (rows, dimension). f is √2 sin(aᵀx) with a of unit length, equally smooth in every
+    dimension."""
     chance = generator(seed, f"theory/normal/{dimension}")
     points = torch.randn(rows, dimension, dtype=torch.float64, generator=chance)
     direction = torch.randn(dimension, dtype=torch.float64, generator=chance)
@@ -78,7 +80,8 @@ def normal_inputs(dimension: int, *, rows: int, seed: int) -> Inputs:
 
 
 def windows_of(dataset: Dataset, *, window: int) -> tuple[Tensor, Tensor]:
-    """Training windows o_{t−k} … o_{t−1}, standardised by feature, and the first principal component of o_t."""
+    """Returns the training windows o_{t−k} … o_{t−1}, (row, k·feature), standardised by feature, and the first
+    principal component of o_t, (row,). window: k."""
     scaled = Standardiser.fit(dataset.train, dataset.feature_names, common_scale=dataset.common_scale)
     train = scaled.apply(dataset.train)
     windows = extract_windows(train.values, train.mask, length=window)
@@ -88,7 +91,8 @@ def windows_of(dataset: Dataset, *, window: int) -> tuple[Tensor, Tensor]:
 
 
 def table_of(record: Dataset | Points, *, window: int, size: SizeConfig) -> tuple[Tensor, Tensor]:
-    """All candidates for points and the values there."""
+    """Returns all candidates for points, (row, n), and the values of f there, (row,). Points are standardised. window:
+    the steps of a window of sequences."""
     if isinstance(record, Points):
         inputs, targets = record.part(record.train)
         return Standardisation.of(inputs).apply(inputs), targets
@@ -98,9 +102,10 @@ def table_of(record: Dataset | Points, *, window: int, size: SizeConfig) -> tupl
 def inputs_of(
     name: str, load: Callable[[], Dataset | Points], *, rows: int, window: int, size: SizeConfig, seed: int
 ) -> Inputs:
-    """`rows` rows of a data set's training part, drawn without replacement.
+    """Draws `rows` rows of a data set's training part without replacement.
 
-    Raises PipelineError when it has fewer, and for a loader that returns something else.
+    Raises PipelineError when the training part has fewer rows, and for a loader that returns something else than a
+    Dataset or Points.
     """
     record = load()
     if not isinstance(record, Dataset | Points):

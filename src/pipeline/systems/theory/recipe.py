@@ -29,7 +29,8 @@ from pipeline.systems.theory.inputs import Collection, Inputs, inputs_of, normal
 
 
 def chosen(section: str, names: Sequence[str], sections: Mapping[str, Any], extensions: list[str]) -> dict[str, Any]:
-    """What `theory.<section>` names, built. Raises PipelineError for a name that is unknown or comes twice."""
+    """Returns what `theory.<section>` names, built, by name. Raises PipelineError for a name that is unknown or comes
+    twice."""
     for name in names:
         if name not in sections:
             raise PipelineError(f"theory.{section}: {name} is unknown; choose among {', '.join(sections)}")
@@ -38,7 +39,8 @@ def chosen(section: str, names: Sequence[str], sections: Mapping[str, Any], exte
 
 
 def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
-    """Gaussian inputs of every dimension, then the data sets."""
+    """Returns Gaussian inputs of every dimension, then the data sets, on the device. Raises PipelineError for a data
+    set that is unknown or comes twice."""
     theory = settings.theory
     chosen_names = list(theory.data)
     refuse_repeated("theory.data", chosen_names)
@@ -56,14 +58,15 @@ def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
 
 
 def keep_measured(path: Path, measured: Measured) -> None:
-    """The draws of one problem on disk, for a run that goes on."""
+    """Writes the draws of one problem to disk, for a run that goes on."""
     numbers = torch.from_numpy(measured.draws[DRAW_COLUMNS].to_numpy(dtype="float64"))
     values = {"samplers": measured.draws["sampler"].to_list(), "exact": list(measured.exact)}
     checkpoint.save(path, {"draws": numbers}, values)
 
 
 def read_measured(path: Path) -> Measured | None:
-    """What `keep_measured` wrote, None where there is no file. Raises PipelineError for a file that is not whole."""
+    """Returns what `keep_measured` wrote; None where there is no file. Raises PipelineError for a file that is not
+    whole."""
     saved = checkpoint.find(path)
     if saved is None:
         return None
@@ -76,7 +79,7 @@ def read_measured(path: Path) -> Measured | None:
 def measure_all(
     settings: TheoryConfig, problems: Sequence[KernelOnInputs], samplers: Mapping[str, Any], opened: Study
 ) -> list[Measured]:
-    """Every problem measured, or read from where a run that was stopped left it."""
+    """Measures every problem, or reads it from where a run that was stopped left it, and logs it."""
     theory = settings.theory
     each = len(samplers) * len(theory.counts) * theory.draws
     all_measured = []
@@ -96,7 +99,7 @@ def measure_all(
 
 
 def study_of_draws(settings: TheoryConfig, job: Job) -> None:
-    """The whole recipe."""
+    """Runs the whole recipe. Raises ValueError for a sampler that cannot draw for a kernel."""
     refuse_several("recipe=theory")
     device = set_up(settings, job)
     kernels = chosen("kernels", settings.theory.kernels, settings.kernels, settings.extensions)

@@ -21,7 +21,7 @@ LIKELY = 0.05  # the probability of failure that theorem 2 is asked for in words
 
 
 def log_inputs(run: Run, collection: Collection) -> None:
-    """The first inputs stand for all of them in MLflow; the digest is that of all."""
+    """Logs the first inputs, which stand for all of them in MLflow; the digest is that of all."""
     first = collection.inputs[0].points.cpu().numpy()
     frame = pd.DataFrame(first, columns=pd.Index([f"x{i + 1}" for i in range(first.shape[1])]))
     digest = collection.checksum
@@ -29,7 +29,7 @@ def log_inputs(run: Run, collection: Collection) -> None:
 
 
 def log_kernel_problem(run: Run, problem: KernelOnInputs, measured: Measured) -> None:
-    """Medians over draws with m as the step, and what K itself has."""
+    """Logs the medians over draws with m as the step, and the statistical dimension and the risk of K itself."""
     run.metric(f"exact/{problem.name}/statistical_dimension", measured.exact.dimension)
     run.metric(f"exact/{problem.name}/risk", measured.exact.total)
     for (sampler, count), rows in tables.groups(measured.draws, "sampler", "count"):
@@ -40,7 +40,7 @@ def log_kernel_problem(run: Run, problem: KernelOnInputs, measured: Measured) ->
 def all_tables(
     problems: Sequence[KernelOnInputs], measured: Sequence[Measured], theory: TheorySettings
 ) -> dict[str, Any]:
-    """Every table by its name."""
+    """Returns every table by its name. Those of pairs and claims are left out without a pair of samplers to compare."""
     draws = tables.draws_table(problems, measured)
     paired, failed, claims = [], [], []
     for pair in tables.comparisons(theory):
@@ -62,7 +62,8 @@ def all_tables(
 
 
 def log_kernel_figures(run: Run, kernel: str, by_name: dict[str, Any], theory: TheorySettings, title: str) -> None:
-    """Of one kernel: Δ and failures (first threshold) against m, and the distributions at the middle m."""
+    """Logs the figures of one kernel: Δ and failures (first threshold) against m, and the distributions at the middle
+    m."""
     draws, failed = (by_name[name][by_name[name]["kernel"] == kernel] for name in ("draws", "failures"))
     order, middle = list(theory.samplers), sorted(theory.counts)[len(theory.counts) // 2]
     title = f"{title} · {kernel} kernel, N = {theory.rows}, λ = {theory.ridge:g}"
@@ -77,7 +78,8 @@ def log_kernel_figures(run: Run, kernel: str, by_name: dict[str, Any], theory: T
 
 
 def log_ratio_figures(run: Run, by_name: dict[str, Any], theory: TheorySettings, title: str) -> None:
-    """Ratios of Δ to the first baseline's by dimension, where there are Gaussian inputs of more than one."""
+    """Logs the ratios of each sampler's Δ to that of the first baseline by dimension, where there are Gaussian inputs
+    of more than one dimension."""
     baseline = theory.baselines[0]
     for challenger in (c for b, c in tables.comparisons(theory) if b == baseline):
         table = by_name["paired"]
@@ -90,7 +92,7 @@ def log_ratio_figures(run: Run, by_name: dict[str, Any], theory: TheorySettings,
 
 
 def words(by_name: dict[str, Any], theory: TheorySettings, title: str) -> str:
-    """The Markdown that the UI shows first."""
+    """Returns the Markdown that the UI shows first."""
     checked = by_name["theorem_1"]
     said, violated = int(checked["delta_below_1"].sum()), int(checked["violated"].sum())
     least = min(theory.thresholds)
@@ -107,7 +109,7 @@ def words(by_name: dict[str, Any], theory: TheorySettings, title: str) -> str:
 def report(
     opened: Study, problems: Sequence[KernelOnInputs], measured: Sequence[Measured], theory: TheorySettings
 ) -> None:
-    """Tables, figures, description; the claims are printed too."""
+    """Logs tables, figures and description, and prints the description, which has the claims."""
     by_name = all_tables(problems, measured, theory)
     for name, table in by_name.items():
         opened.run.table(table, f"tables/{name}.csv")

@@ -28,20 +28,21 @@ FAILS_LESS_OFTEN = "fails less often"
 
 
 def place_of(problem: KernelOnInputs) -> dict[str, Any]:
+    """Returns the values of the columns `PLACE` for a problem."""
     inputs = problem.inputs
     where = (problem.name, inputs.name, inputs.family, inputs.points.shape[1], problem.kernel_name, inputs.stand_in)
     return dict(zip(PLACE, where, strict=True))
 
 
 def draws_table(problems: Sequence[KernelOnInputs], measured: Sequence[Measured]) -> pd.DataFrame:
-    """A row per draw: `PLACE`, sampler, and the columns of `Row`."""
+    """Returns a row per draw: `PLACE`, sampler, and the columns of `Row`."""
     parts = [one.draws.assign(**place_of(problem)) for problem, one in zip(problems, measured, strict=True)]
     table: Any = pd.concat(parts, ignore_index=True)
     return table[[*PLACE, "sampler", *(c for c in table.columns if c not in PLACE and c != "sampler")]]
 
 
 def problems_table(problems: Sequence[KernelOnInputs], measured: Sequence[Measured], ridge: float) -> pd.DataFrame:
-    """A row per problem: bandwidth, s_λ(K), risk with K itself and its bound R̄."""
+    """Returns a row per problem: bandwidth, s_λ(K), risk with K itself and its bound R̄. ridge: λ."""
     rows = []
     for problem, one in zip(problems, measured, strict=True):
         exact = {"statistical_dimension": one.exact.dimension, "risk": one.exact.total, "risk_bound": one.exact.bound}
@@ -51,7 +52,8 @@ def problems_table(problems: Sequence[KernelOnInputs], measured: Sequence[Measur
 
 
 def failure_table(draws: pd.DataFrame, theory: TheorySettings, rows: int) -> pd.DataFrame:
-    """Share of draws with Δ > a, its 95 % Wilson interval, and theorem 2's bound for independent frequencies."""
+    """Returns a row per problem, sampler, m and threshold a: the share of draws with Δ > a, its 95 % Wilson interval,
+    and theorem 2's bound for independent frequencies. rows: N."""
     from scipy import stats
 
     entries = []
@@ -66,38 +68,40 @@ def failure_table(draws: pd.DataFrame, theory: TheorySettings, rows: int) -> pd.
 
 
 def comparisons(theory: TheorySettings) -> list[tuple[str, str]]:
-    """(baseline, challenger): every sampler against the baselines that stand before it in theory.samplers."""
+    """Returns the pairs (baseline, challenger): every sampler against the baselines that stand before it in
+    theory.samplers."""
     order = {name: place for place, name in enumerate(theory.samplers)}
     return [(b, c) for b in theory.baselines for c in theory.samplers if order[c] > order[b]]
 
 
 def jobs_of(draws: Any, quantity: str) -> pd.DataFrame:
-    """The columns that `statistics` reads."""
+    """Returns the draws as rows that `statistics` reads. quantity: the column that is the error."""
     names = {"problem": "data", "sampler": "arm", "draw": "seed", quantity: "error"}
     return draws.rename(columns=names).assign(stable=True)[JOB_COLUMNS]
 
 
 def with_place(table: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
-    """`PLACE` beside the rows of a table of `statistics`, in the order of the draws."""
+    """Returns the rows of a table of `statistics` with `PLACE` beside them, in the order of the draws."""
     places = draws[PLACE].drop_duplicates()
     return places.merge(table.drop(columns="stand_in").rename(columns={"data": "problem"}), on="problem")
 
 
 def adjusted(table: pd.DataFrame) -> pd.DataFrame:
-    """p_holm over all rows of one kernel and family: every m, and every dimension of the Gaussian inputs."""
+    """Returns the table with p_holm, which is adjusted over all rows of one kernel and family: every m, and every
+    dimension of the Gaussian inputs."""
     p_holm = table.groupby(["kernel", "family"])["p"].transform(lambda p: statistics.holm(p.to_numpy()))
     return table.assign(p_holm=p_holm)
 
 
 def paired_table(draws: pd.DataFrame, quantity: str, baseline: str, challenger: str) -> pd.DataFrame:
-    """`statistics.paired` for Δ or the risk, a row per problem and m."""
+    """Returns `statistics.paired` for Δ or the risk, a row per problem and m."""
     table = statistics.paired(jobs_of(draws, quantity), baseline=baseline, challenger=challenger)
     words = {"quantity": quantity, "baseline": baseline, "challenger": challenger}
     return adjusted(with_place(table, draws)).assign(**words)
 
 
 def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresholds: Sequence[float]) -> pd.DataFrame:
-    """Difference of the shares of failures, challenger − baseline, a row per problem, m and threshold.
+    """Returns the difference of the shares of failures, challenger − baseline, a row per problem, m and threshold.
 
     only_baseline, only_challenger: draws in which that one alone fails. p: `mcnemar_p` of these.
     """
@@ -115,14 +119,16 @@ def paired_failures(draws: pd.DataFrame, baseline: str, challenger: str, thresho
 
 
 def failure_verdict(rows: Any) -> str:
-    """*holds*: significantly less often at some m and threshold and nowhere more often; *does not hold*: the reverse;
-    else *undecided*: no difference seen, or both."""
+    """Returns the verdict on a claim that a challenger fails less often. *holds*: it does so significantly at some m
+    and threshold, and nowhere more often. *does not hold*: the reverse. *undecided*: no difference is seen, or both
+    are. Stand-in data give no claim."""
     sure = rows.loc[rows["p_holm"] < claims.ALPHA, "difference"]
     return claims.verdict(supported=(sure < 0).any(), contradicted=(sure > 0).any(), stand_in=rows["stand_in"].any())
 
 
 def claim_rows(table: pd.DataFrame, claim: str, pair: tuple[str, str]) -> pd.DataFrame:
-    """A verdict per problem: `statistics.verdict` where there are ratios, `failure_verdict` for failures."""
+    """Returns a verdict per problem: `statistics.verdict` where there are ratios, `failure_verdict` for failures. pair:
+    baseline and challenger."""
     judge = statistics.verdict if "ratio" in table else failure_verdict
     rows = []
     for key, group in groups(table, *PLACE, sort=False):
@@ -132,7 +138,8 @@ def claim_rows(table: pd.DataFrame, claim: str, pair: tuple[str, str]) -> pd.Dat
 
 
 def from_which_dimension(rows: pd.DataFrame) -> str:
-    """The least measured n at which, and at every larger measured n, the verdict is *holds*."""
+    """Returns, as words "n = 8", the least measured n at which, and at every larger measured n, the verdict is *holds*;
+    "nowhere" where there is none."""
     ordered = rows.sort_values("dimension", ascending=False)
     least = None
     for dimension, verdict in zip(ordered["dimension"], ordered["verdict"], strict=True):
@@ -143,7 +150,8 @@ def from_which_dimension(rows: pd.DataFrame) -> str:
 
 
 def ordering_table(judged: pd.DataFrame) -> pd.DataFrame:
-    """A row per claim, pair and kernel: from which n on it holds for Gaussian inputs, and for which inputs it does."""
+    """Returns a row per claim, pair and kernel: from which n on the claim holds for Gaussian inputs, and for which
+    inputs it does."""
     rows = []
     for (claim, baseline, challenger, kernel), group in groups(
         judged, "claim", "baseline", "challenger", "kernel", sort=False
@@ -163,7 +171,8 @@ def ordering_table(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def theorem_1_table(draws: pd.DataFrame) -> pd.DataFrame:
-    """Per problem: how often Δ < 1, so that theorem 1 says something, how often it was violated, how tight it is."""
+    """Returns a row per problem: how often Δ < 1, so that theorem 1 says something, how often the theorem was violated,
+    and how tight it is."""
     rows = []
     for key, group in groups(draws, *PLACE, sort=False):
         said = group.loc[group["delta"] < 1]

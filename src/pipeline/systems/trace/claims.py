@@ -31,7 +31,8 @@ PAIRED_COLUMNS = [
 
 
 def compared(failed: dict[str, Tensor], baseline: str, challenger: str, budgets: list[int]) -> pd.DataFrame:
-    """A row for each number of queries. failed (run, budget, trial)."""
+    """Compares the failures of two methods and returns a row for each number of queries. failed: by method, (run,
+    budget, trial)."""
     rows = []
     for place, queries in enumerate(budgets):
         old, new = (failed[name][:, place] for name in (baseline, challenger))
@@ -44,18 +45,18 @@ def compared(failed: dict[str, Tensor], baseline: str, challenger: str, budgets:
 
 
 def judged(difference: float, p_holm: float, *, stand_in: bool) -> str:
-    """*holds*: significantly fewer failures; *does not hold*: significantly more; else *undecided*."""
+    """Returns the verdict on a difference of failures, challenger less baseline. *holds*: significantly fewer failures;
+    *does not hold*: significantly more; else *undecided*. Stand-in data give no claim."""
     sure = p_holm < ALPHA
     return verdict(supported=sure and difference < 0, contradicted=sure and difference > 0, stand_in=stand_in)
 
 
 def paired(trials: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
-    """For each claim and number of queries: how much less often the challenger fails, and the verdict.
+    """Returns for each claim and number of queries how much less often the challenger fails, and the verdict.
 
     trials: estimates (run, budget, trial). difference: of the shares of failed trials of all runs, challenger less
     baseline, in percent; low, high: its 95 % interval. only_baseline, only_challenger: trials in which that one alone
-    fails. p: `mcnemar_p` of these; p_holm: adjusted by Holm over the numbers of queries. Stand-in data gives no
-    claim.
+    fails. p: `mcnemar_p` of these; p_holm: adjusted by Holm over the numbers of queries. Stand-in data give no claim.
     """
     limit = settings.estimate.epsilon * abs(problem.trace)
     failed = {name: (estimates - problem.trace).abs() > limit for name, estimates in trials.items()}
@@ -71,7 +72,7 @@ def paired(trials: dict[str, Tensor], problem: TraceProblem, settings: TraceConf
 
 
 def claims(table: pd.DataFrame) -> pd.DataFrame:
-    """A row for each claim: the numbers of queries of each verdict in `paired`'s table."""
+    """Returns a row for each claim: the numbers of queries of each verdict in `paired`'s table."""
     rows = []
     for baseline, challenger in table[["baseline", "challenger"]].drop_duplicates().itertuples(index=False):
         group = table[(table["baseline"] == baseline) & (table["challenger"] == challenger)]

@@ -25,14 +25,15 @@ RECORDS = {"roget": GRAPH, "condmat": GRAPH, "precipitation": POINTS, "smoother"
 
 
 def problem_of(path: str | None) -> str:
-    """`${problem_of:${data.path}}`: a matrix of one's own where its file is given, else diag(1/i²)."""
+    """Returns the problem for `${problem_of:${data.path}}`: a matrix of one's own where its file is given, else
+    diag(1/i²)."""
     return "synthetic" if path is None else OWN
 
 
 @dataclass
 class MatrixConfig:
-    """What the matrix is made with; each problem uses some of it. path to exact_rows: a matrix of one's own; the first
-    three are what data=matrix is read with."""
+    """Says what the matrix is made with; each problem uses some of it. path to exact_rows: of a matrix of one's own;
+    the first three are what data=matrix is read with."""
 
     path: str | None = None
     component: str = setting(choices=COMPONENTS)
@@ -66,7 +67,7 @@ class TimingConfig:
 
 @dataclass
 class HessianFeaturesConfig(FeaturesConfig):
-    """As of a PSRNN, with few frequencies: the Hessian has 8m³ rows and more."""
+    """Holds the settings of features as those of a PSRNN, with few frequencies: the Hessian has 8m³ rows and more."""
 
     count: int = setting(above=0, cap="seeds")
     projection: int | None = setting(None, above=0)
@@ -74,7 +75,7 @@ class HessianFeaturesConfig(FeaturesConfig):
 
 @dataclass
 class HessianConfig:
-    """The PSRNN and the chunks of its training part, of whose loss the matrix is the Hessian."""
+    """Says which PSRNN, and which chunks of its training part, have the loss whose Hessian the matrix is."""
 
     data: Any = MISSING
     kernel: Any = MISSING
@@ -91,7 +92,7 @@ class HessianConfig:
 
 @dataclass
 class TraceConfig(CommonConfig):
-    """`recipe=trace`."""
+    """Holds the settings of `recipe=trace`."""
 
     problem: str = setting(choices=PROBLEMS)
     function: str = setting(choices=FUNCTIONS)

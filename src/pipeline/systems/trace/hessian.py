@@ -27,7 +27,8 @@ SECTION = "hessian."  # stands before the names of the settings of this PSRNN
 
 
 class FittedHessian(NamedTuple):
-    """oracle: the Hessian of the mean squared one-step error on `chunks` chunks, whose value is `loss`."""
+    """Holds the Hessian and its data. oracle: the Hessian of the mean squared one-step error on `chunks` chunks, whose
+    value is `loss`."""
 
     dataset: Dataset
     oracle: Hessian
@@ -36,7 +37,8 @@ class FittedHessian(NamedTuple):
 
 
 def parts_of(settings: TraceConfig) -> tuple[Any, Any, Psrnn]:
-    """Kernel, sampler and model. Raises PipelineError for a model other than a PSRNN that holds its update whole."""
+    """Returns kernel, sampler and model. Raises PipelineError for a model other than a PSRNN that holds its update
+    whole, and ValueError for a sampler that cannot draw for the kernel."""
     hessian = settings.hessian
     kernel, sampler, model = (
         build(f"hessian.{name}", getattr(hessian, name), settings.extensions) for name in ("kernel", "sampler", "model")
@@ -48,7 +50,8 @@ def parts_of(settings: TraceConfig) -> tuple[Any, Any, Psrnn]:
 
 
 def some_chunks(objective: TruncatedBPTT, settings: TraceConfig) -> Tensor:
-    """Raises PipelineError where every chunk has a gap."""
+    """Returns the numbers (chunk,) of `hessian.chunks` chunks at most that are observed throughout, drawn under the
+    seed. Raises PipelineError where every chunk has a gap."""
     whole = whole_chunks(objective)
     if not len(whole):
         raise PipelineError(
@@ -60,7 +63,8 @@ def some_chunks(objective: TruncatedBPTT, settings: TraceConfig) -> Tensor:
 
 
 def fitted_hessian(settings: TraceConfig, device: torch.device) -> FittedHessian:
-    """Load, fit, cut into chunks; a chunk begins with the state that the fitted model has there, as in refinement."""
+    """Loads the data, fits a PSRNN, cuts the training part into chunks, and returns the Hessian. A chunk begins with
+    the state that the fitted model has there, as in refinement. Raises PipelineError for another dtype than float64."""
     if settings.dtype != "float64":
         raise PipelineError(f"dtype={settings.dtype}: problem=hessian computes in float64; leave dtype out")
     hessian, (kernel, sampler, model) = settings.hessian, parts_of(settings)

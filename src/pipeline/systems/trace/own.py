@@ -37,7 +37,8 @@ MEANINGS = {"exp": "Estrada index", "log": "log-determinant", "smoother": "stati
 
 
 class OwnMatrix(NamedTuple):
-    """data: the matrix as it was read. target: f(A), known by its products, on the device of the job."""
+    """Holds a matrix of one's own. data: the matrix as it was read. target: f(A), known by its products, on the device
+    of the job. what: f(A) in words, with the number of rows."""
 
     data: SymmetricMatrix
     target: Matrix
@@ -61,19 +62,19 @@ def check(settings: TraceConfig) -> None:
 
 
 def oracle_of(matrix: np.ndarray | sp.csr_array, device: torch.device, dtype: torch.dtype) -> Oracle:
-    """The matrix as an oracle on the device."""
+    """Returns the matrix as an oracle on the device."""
     if isinstance(matrix, sp.csr_array):
         return sparse(matrix, device, dtype)
     return Dense(torch.from_numpy(matrix).to(device, dtype))
 
 
 def shift_of(settings: TraceConfig, size: int) -> float:
-    """λn of the smoother."""
+    """Returns λn of the smoother. size: n."""
     return settings.matrix.smoothing * size
 
 
 def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
-    """The matrix and f of it."""
+    """Returns the matrix that the settings name, and f of it."""
     data: SymmetricMatrix = records.load(settings)
     dtype, name = DTYPES[settings.dtype], settings.function
     largest = float(abs(data.matrix).max())
@@ -89,7 +90,7 @@ def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
 
 
 def values_under(settings: TraceConfig, size: int) -> Callable[[Tensor], Tensor]:
-    """f as it is applied to eigenvalues."""
+    """Returns f as it is applied to eigenvalues, of any shape. size: n. The identity is not among the functions."""
     shift = shift_of(settings, size)
     functions: dict[str, Callable[[Tensor], Tensor]] = {
         "cube": lambda values: values**3, "exp": torch.exp, "inverse": torch.reciprocal, "log": logarithm,
@@ -99,7 +100,8 @@ def values_under(settings: TraceConfig, size: int) -> Callable[[Tensor], Tensor]
 
 
 def counted_cube(matrix: np.ndarray | sp.csr_array) -> float | None:
-    """tr(A³) of a sparse matrix by Σ (A²)_ij A_ij, where that takes at most `MOST_COUNTED` products; else None."""
+    """Returns tr(A³) of a sparse matrix by Σ (A²)_ij A_ij, where that takes at most `MOST_COUNTED` products; else
+    None."""
     if not isinstance(matrix, sp.csr_array):
         return None
     degrees = np.diff(matrix.indptr).astype(float)
@@ -110,8 +112,8 @@ def counted_cube(matrix: np.ndarray | sp.csr_array) -> float | None:
 
 
 def exact(own: OwnMatrix, settings: TraceConfig) -> float | None:
-    """tr(f(A)) in another way: the diagonal for A, counted for a sparse A³, else all eigenvalues of up to
-    `matrix.exact_rows` rows; None for more."""
+    """Returns tr(f(A)) in another way: from the diagonal for A, counted for a sparse A³, else from all eigenvalues of
+    up to `matrix.exact_rows` rows; None for more."""
     matrix = own.data.matrix
     if settings.function == "identity":
         return float(math.fsum(matrix.diagonal()))
@@ -125,7 +127,7 @@ def exact(own: OwnMatrix, settings: TraceConfig) -> float | None:
 
 
 def known_trace(here: Study, own: OwnMatrix, settings: TraceConfig) -> float | None:
-    """`exact`, found again where the run was stopped after it."""
+    """Returns the trace of `exact`, which is found again where the run was stopped after it."""
     path = here.folder / "exact.npz"
     saved = find(path)
     if saved is not None:
@@ -136,7 +138,8 @@ def known_trace(here: Study, own: OwnMatrix, settings: TraceConfig) -> float | N
 
 
 def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
-    """A row for each method, and for the one that is chosen, and number of queries: all ask the same queries."""
+    """Estimates the trace: a row for each number of queries and each method, and for the method that is chosen. All ask
+    the same queries. Warns where the Lanczos steps of f(A) leave too large an error."""
     pool = Pool(own.target, seed=settings.seed)
     rows, estimates = [], []
     for queries in sorted(settings.estimate.queries):

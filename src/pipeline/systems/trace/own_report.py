@@ -20,7 +20,8 @@ ALL_NAMES = {AUTO: "chosen by what is measured", **NAMES}
 
 
 def figure_of(table: pd.DataFrame, trace: float | None, *, title: str) -> Figure:
-    """Estimates with two standard errors, and relative standard errors, against the number of queries."""
+    """Draws estimates with two standard errors, and relative standard errors, against the number of queries. trace: the
+    exact value, where it is known."""
     figure, (above, below) = new_axes(title, x="queries (products with f(A))", y="", rows=2, height=6.5)
     for i, (method, rows) in enumerate(table.groupby("method", sort=False)):
         name, spread = ALL_NAMES[str(method)], 2 * rows["standard_error"]
@@ -39,7 +40,8 @@ def figure_of(table: pd.DataFrame, trace: float | None, *, title: str) -> Figure
 
 
 def log_curve(study: Study, own: OwnMatrix, table: pd.DataFrame, trace: float | None) -> None:
-    """Every number of the table, and the last chosen estimate as `trace/estimate` and so on."""
+    """Logs every number of the table, and the last chosen estimate as `trace/estimate` and so on. trace: the exact
+    value, where it is known."""
     last = table[table["method"] == AUTO].iloc[-1]
     names = ("estimate", "standard_error", "flatness", "tail")
     metrics = {f"trace/{name}": float(last[name]) for name in names} | {"trace/size": float(own.data.size)}
@@ -52,7 +54,7 @@ def log_curve(study: Study, own: OwnMatrix, table: pd.DataFrame, trace: float | 
 
 
 def words_of_exact(own: OwnMatrix, settings: TraceConfig, trace: float | None) -> str:
-    """The exact value, or why there is none."""
+    """Says the exact value, or why there is none."""
     if trace is None:
         return (
             f"no exact value: {own.data.size:,} rows are more than matrix.exact_rows={settings.matrix.exact_rows:,}, "
@@ -62,7 +64,7 @@ def words_of_exact(own: OwnMatrix, settings: TraceConfig, trace: float | None) -
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """Estimate ± standard error: a row for each number of queries, a column for each method."""
+    """Returns estimate ± standard error in Markdown: a row for each number of queries, a column for each method."""
     methods = list(dict.fromkeys(table["method"]))
     lines = ["| queries | " + " | ".join(ALL_NAMES[name] for name in methods) + " |", "|---" * (len(methods) + 1) + "|"]
     for queries, rows in table.groupby("queries", sort=True):
@@ -72,14 +74,14 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def meaning(own: OwnMatrix, settings: TraceConfig) -> tuple[str, float]:
-    """What the trace is called, and what it is divided by for that."""
+    """Returns what the trace is called, and what it is divided by for that."""
     if settings.function == "cube" and own.data.is_graph:
         return "triangles", 6.0
     return MEANINGS.get(settings.function, "trace"), 1.0
 
 
 def description(study: Study, own: OwnMatrix, settings: TraceConfig, table: pd.DataFrame, trace: float | None) -> str:
-    """The last chosen estimate, what was measured for the choice, the exact value, and the table."""
+    """Returns the last chosen estimate, what was measured for the choice, the exact value, and the table, in words."""
     last, (name, per) = table[table["method"] == AUTO].iloc[-1], meaning(own, settings)
     headline = f"{name} {last['estimate'] / per:,.6g} ± {last['standard_error'] / per:.2g}"
     divided = " (tr(A³)/6)" if per != 1.0 else ""

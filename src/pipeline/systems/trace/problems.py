@@ -29,7 +29,7 @@ SMALLEST = 1e-12  # eigenvalue of a kernel matrix, relative to the largest, belo
 
 
 class Source(NamedTuple):
-    """What a run says of its data; see `pipeline.job.study.Data`."""
+    """Holds what a run says of its data; see `pipeline.job.study.Data`."""
 
     name: str
     source: str
@@ -38,8 +38,8 @@ class Source(NamedTuple):
 
 
 class TraceProblem(NamedTuple):
-    """oracle: of the products that failures are counted with; timed: of those that are timed. norm: ‖A‖_F, where the
-    spectrum is known. unit: the trace divided by `per` is a number of these."""
+    """Holds a matrix and its trace. oracle: of the products that failures are counted with; timed: of those that are
+    timed. norm: ‖A‖_F, where the spectrum is known. unit: the trace divided by `per` is a number of these."""
 
     data: Source
     size: int
@@ -53,7 +53,7 @@ class TraceProblem(NamedTuple):
 
 
 def synthetic(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """diag(1/i²); its trace by `math.fsum`."""
+    """Returns the problem of diag(1/i²). Its trace is by `math.fsum`."""
     size = settings.matrix.size
     values = [1 / i**2 for i in range(1, size + 1)]
     oracle = Diagonal(torch.tensor(values, dtype=DTYPES[settings.dtype], device=device))
@@ -63,40 +63,43 @@ def synthetic(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def source_of(data: Data) -> Source:
+    """Returns what a run says of its data, without the data themselves."""
     return Source(data.name, data.source, data.stand_in, data.checksum)
 
 
 def adjacency(nodes: int, edges: np.ndarray) -> sp.csr_array:
-    """Of an undirected graph; a loop counts once."""
+    """Returns the adjacency matrix (node, node) of an undirected graph; a loop counts once. edges: (edge, 2), numbers
+    of nodes."""
     both = np.concatenate([edges, edges[edges[:, 0] != edges[:, 1]][:, ::-1]])
     return sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(nodes, nodes))
 
 
 def power(matrix: sp.csr_array, exponent: int, device: torch.device, dtype: torch.dtype) -> Oracle:
-    """Products with A^exponent, computed with the nodes in an order in which neighbours are near (reverse
-    Cuthill–McKee), which halves the time of a large graph. Processors break ties in that order differently; the
-    queries, in the graph's own order, do not depend on it."""
+    """Returns an oracle of products with A^exponent. They are computed with the nodes in an order in which neighbours
+    are near (reverse Cuthill–McKee), which halves the time of a large graph. Processors break ties in that order
+    differently; the queries, in the graph's own order, do not depend on it."""
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True).copy()
     inner = Power(sparse(sp.csr_array(matrix[order][:, order]), device, dtype), exponent)
     return Reordered(inner, torch.from_numpy(order).to(device, torch.int64))
 
 
 def counted(whole: Oracle, implicit: Oracle, settings: TraceConfig) -> Oracle:
-    """The oracle that failures are counted with."""
+    """Returns the oracle that failures are counted with: the whole matrix or implicit products, as `matrix.products`
+    says."""
     return whole if settings.matrix.products == "exact" else implicit
 
 
 def by_eigenvalues(
     spectrum: Any, function: Callable[[Tensor], Tensor], settings: TraceConfig, device: torch.device
 ) -> tuple[Dense, Tensor]:
-    """f(A) whole, and its eigenvalues in float64; spectrum: as of `eigh`."""
+    """Returns f(A) whole, and its eigenvalues in float64. spectrum: eigenvalues and eigenvectors, as of `eigh`."""
     values, vectors = spectrum
     transformed = function(values)
     return Dense(((vectors * transformed) @ vectors.T).to(device, DTYPES[settings.dtype])), transformed
 
 
 def roget(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """exp(A), the loop kept; its trace from all eigenvalues."""
+    """Returns the problem of exp(A) of a graph, with loops kept. Its trace is from all eigenvalues."""
     graph = records.load(settings)
     matrix = adjacency(graph.nodes, graph.edges)
     own = sparse(matrix, device, DTYPES[settings.dtype])
@@ -110,7 +113,8 @@ def roget(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def condmat(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """A³ without loops; its trace by counting: Σ over the edges of the common neighbours of their ends."""
+    """Returns the problem of A³ of a graph without loops. Its trace is counted: Σ over the edges of the common
+    neighbours of their ends."""
     graph = records.load(settings)
     matrix = adjacency(graph.nodes, graph.without_loops())
     squared: Any = matrix @ matrix
@@ -121,7 +125,8 @@ def condmat(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def kernel_of_points(settings: TraceConfig) -> tuple[Source, Tensor]:
-    """Gaussian, of the inputs of points, with `matrix.ridge` added to the diagonal."""
+    """Returns the Gaussian kernel matrix (N, N) of the inputs of points, with `matrix.ridge` added to the diagonal, and
+    what is said of the points."""
     points = records.load_points(settings)
     kernel = kernel_matrix(Gaussian(), points.inputs, bandwidth=settings.matrix.length)
     kernel.diagonal().add_(settings.matrix.ridge)
@@ -129,7 +134,7 @@ def kernel_of_points(settings: TraceConfig) -> tuple[Source, Tensor]:
 
 
 def kernel_inverse(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """K⁻¹ of `kernel_of_points`; its trace from all eigenvalues.
+    """Returns the problem of K⁻¹ of `kernel_of_points`. Its trace is from all eigenvalues.
 
     Raises PipelineError for a kernel that is singular.
     """
@@ -145,8 +150,8 @@ def kernel_inverse(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def smoother(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """K(K + λN·I)⁻¹ of `kernel_of_points`, whose trace is the statistical dimension of ridge regression: that from
-    all eigenvalues; products by conjugate gradients."""
+    """Returns the problem of K(K + λN·I)⁻¹ of `kernel_of_points`, whose trace is the statistical dimension of ridge
+    regression. The trace is from all eigenvalues; products are by conjugate gradients."""
     name, kernel = kernel_of_points(settings)
     shift = settings.matrix.smoothing * len(kernel)
     timed = RidgeSmoother(Dense(kernel.to(device, DTYPES[settings.dtype])), shift)
@@ -158,7 +163,7 @@ def smoother(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def refuse_singular(values: Tensor) -> None:
-    """Raise PipelineError unless a kernel matrix with these eigenvalues, in rising order, has an inverse."""
+    """Raises PipelineError unless a kernel matrix with these eigenvalues, in rising order, has an inverse."""
     if not values[0] > SMALLEST * values[-1]:
         raise PipelineError(
             f"the kernel matrix is singular (eigenvalues {values[0]:.2g} to {values[-1]:.3g}: points coincide, or "
@@ -170,9 +175,11 @@ MOST_PARAMETERS = 10_000  # whose Hessian is written out: 800 MB
 
 
 def loss_hessian(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """The Hessian of a PSRNN's loss; its trace from all of it, by a product with every basis vector.
+    """Returns the problem of the Hessian of a PSRNN's loss. Its trace is from the whole matrix, by a product with every
+    basis vector.
 
-    Raises PipelineError for data and models that have none, and OracleError for a Hessian that is not finite.
+    Raises PipelineError for data and models that have none, and for more than `MOST_PARAMETERS` parameters, and
+    OracleError for a Hessian that is not finite.
     """
     fitted = fitted_hessian(settings, device)
     if fitted.oracle.size > MOST_PARAMETERS:

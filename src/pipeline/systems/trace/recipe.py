@@ -82,7 +82,8 @@ def below_size(settings: TraceConfig, size: int) -> TraceConfig:
 
 
 def load_problem(settings: TraceConfig, device: torch.device) -> TraceProblem:
-    """The problem, checked: its oracle is symmetric and answers as it has to."""
+    """Returns the problem that the settings name. Raises PipelineError as `check_budgets` does, and OracleError where
+    the oracle of the problem is not symmetric or does not answer as it has to."""
     problem = PROBLEMS[settings.problem](settings, device)
     check_budgets(settings, problem.size)
     generator = torch.Generator(device).manual_seed(settings.seed)
@@ -91,6 +92,7 @@ def load_problem(settings: TraceConfig, device: torch.device) -> TraceProblem:
 
 
 def log_problem(here: Study, problem: TraceProblem, settings: TraceConfig, device: torch.device) -> None:
+    """Logs the trace, the size and the flatness of a matrix, and how far the timed products are from it."""
     metrics = {"trace/reference": problem.trace, "trace/size": problem.size}
     flat = report.flatness(problem)
     log_metrics(here.run, metrics if flat is None else {**metrics, "trace/flatness": flat})
@@ -99,7 +101,8 @@ def log_problem(here: Study, problem: TraceProblem, settings: TraceConfig, devic
 
 
 def time_stage(here: Study, problem: TraceProblem, settings: TraceConfig, device: torch.device) -> None:
-    """Of one process on the CPU: several ranks, or a GPU, would be timed for what they are not."""
+    """Measures and logs the seconds of estimates, of one process on the CPU alone: several ranks, or a GPU, would be
+    timed for what they are not. Nothing is timed where `timing.trials` is 0."""
     if settings.timing.trials == 0 or world() > 1 or device.type != "cpu":
         return
     with here.clock.stage("timing"):
@@ -107,7 +110,7 @@ def time_stage(here: Study, problem: TraceProblem, settings: TraceConfig, device
 
 
 def estimate_own(settings: TraceConfig, job: Job) -> float:
-    """The recipe for a matrix of one's own; returns the relative standard error at the most queries."""
+    """Runs the recipe for a matrix of one's own, and returns the relative standard error at the most queries."""
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         matrix = own.load(settings, device)
@@ -126,7 +129,8 @@ def estimate_own(settings: TraceConfig, job: Job) -> float:
 
 
 def estimate(settings: TraceConfig, job: Job) -> float:
-    """The whole recipe; returns the mean failures, in percent, at the most queries, or as `estimate_own`."""
+    """Runs the whole recipe, and returns the mean failures, in percent, at the most queries, or what `estimate_own`
+    returns."""
     records.refuse_no_file(settings, job)
     settings = settings_of_rank(settings)
     if settings.problem == OWN:
@@ -150,4 +154,5 @@ def estimate(settings: TraceConfig, job: Job) -> float:
 
 
 def mean_failures(table: pd.DataFrame) -> float:
+    """Returns the mean failures over the methods, in percent, at the most queries."""
     return float(table.loc[table["queries"] == table["queries"].max(), "failures"].mean())

@@ -18,7 +18,8 @@ FORMATS = ".mtx, .npz, .npy, .txt or .edges"
 
 
 def given(settings: TraceConfig) -> bool:
-    """Whether there are data to load; data=matrix without a file, which problem=auto leaves, are none."""
+    """Returns true where there are data to load. The choice data=matrix without a file, which problem=auto leaves, has
+    none."""
     return settings.data is not None and settings.data.get("path", "") is not None
 
 

@@ -21,10 +21,13 @@ NAMES = {"hutchinson": "Hutchinson", "hutch_pp": "Hutch++", "na_hutch_pp": "NA-H
 
 
 def rows_by_method(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Returns the rows of each method with its name as it is shown."""
     return [(NAMES[str(method)], rows) for method, rows in table.groupby("method", sort=False)]
 
 
 def failure_curves(panel: Axes, table: pd.DataFrame) -> None:
+    """Draws failures against the number of queries, mean and standard deviation over runs, and beside them what is
+    expected of Hutchinson's method."""
     from matplotlib.ticker import PercentFormatter
 
     for i, (name, rows) in enumerate(rows_by_method(table)):
@@ -40,7 +43,8 @@ def failure_curves(panel: Axes, table: pd.DataFrame) -> None:
 
 
 def failures_figure(table: pd.DataFrame, settings: TraceConfig, *, title: str) -> Figure:
-    """Failures (mean and standard deviation over runs) and root mean square errors against the number of queries."""
+    """Draws failures (mean and standard deviation over runs) and root mean square errors against the number of
+    queries."""
     figure, (above, below) = new_axes(title, x="queries (products with A)", y="", rows=2, height=6.5)
     failure_curves(above, table)
     above.set_ylabel(f"estimates further than {settings.estimate.epsilon:.2g}·tr(A)")
@@ -54,7 +58,7 @@ def failures_figure(table: pd.DataFrame, settings: TraceConfig, *, title: str) -
 
 
 def timing_figure(table: pd.DataFrame, *, title: str) -> Figure:
-    """Seconds of an estimate, sequential and parallel."""
+    """Draws the seconds of an estimate, sequential and parallel, against the number of queries."""
     figure, panels = new_axes(title, x="queries (products with A)", y="seconds", rows=2, height=5.5)
     labels = "in one process", f"products over {table['processes'].iloc[0]} processes"
     for panel, column, label in zip(panels, ("sequential", "parallel"), labels, strict=True):
@@ -67,13 +71,16 @@ def timing_figure(table: pd.DataFrame, *, title: str) -> Figure:
 
 
 def flatness(problem: TraceProblem) -> float | None:
-    """tr(A)²/(n‖A‖²_F) between 1/n (one eigenvalue is all) and 1 (all are equal); None where ‖A‖_F is not known."""
+    """Returns tr(A)²/(n‖A‖²_F), between 1/n (one eigenvalue is all) and 1 (all are equal); None where ‖A‖_F is not
+    known."""
     return None if problem.norm is None else problem.trace**2 / (problem.size * problem.norm**2)
 
 
 def log_failures(
     study: Study, problem: TraceProblem, settings: TraceConfig, runs: pd.DataFrame, table: pd.DataFrame
 ) -> None:
+    """Logs the failures and errors of each method by number of queries, as metrics, tables and a figure. runs: as
+    `trials.failures` returns them; table: as `trials.summary` does."""
     run = study.run
     for row in table.to_dict("records"):
         for name in ("failures", "rms_error"):
@@ -84,7 +91,7 @@ def log_failures(
 
 
 def log_claims(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Returns the claims."""
+    """Logs the paired comparisons and the claims, and returns the claims."""
     verdicts = claims(pairs)
     study.run.table(pairs, "trace/paired.csv")
     study.run.table(verdicts, "trace/claims.csv")
@@ -92,6 +99,8 @@ def log_claims(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def log_timings(study: Study, problem: TraceProblem, table: pd.DataFrame) -> None:
+    """Logs the seconds of an estimate of each method, as metrics and a table, and as a figure where they were measured
+    over several processes too."""
     for row in table.to_dict("records"):
         study.run.metric(f"trace/{row['method']}/seconds", float(row["sequential"]), int(row["queries"]))
         study.run.metric(f"trace/{row['method']}/rounds", int(row["rounds"]))
@@ -101,7 +110,7 @@ def log_timings(study: Study, problem: TraceProblem, table: pd.DataFrame) -> Non
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """Failures in percent: a row for each number of queries, a column for each method."""
+    """Returns the failures in percent in Markdown: a row for each number of queries, a column for each method."""
     wide = table.pivot(index="queries", columns="method", values="failures")
     names = [name for name in NAMES if name in wide.columns]
     lines = [f"| queries | {' | '.join(NAMES[name] for name in names)} |", "|---" * (len(names) + 1) + "|"]
@@ -113,6 +122,7 @@ def markdown(table: pd.DataFrame) -> str:
 def description(
     study: Study, problem: TraceProblem, settings: TraceConfig, table: pd.DataFrame, verdicts: pd.DataFrame
 ) -> str:
+    """Returns words about the matrix, the failures of each method, and the claims."""
     asked = settings.estimate
     flat = flatness(problem)
     spectrum = "" if flat is None else f" Flatness tr(A)²/(n‖A‖²_F): {flat:.3g}."

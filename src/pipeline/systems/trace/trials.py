@@ -28,6 +28,7 @@ BATCH_BYTES = 64 * 2**20  # of the queries of the trials that are made at once
 
 
 def trials_at_once(settings: TraceConfig, size: int) -> int:
+    """Returns the number of trials whose queries are made at once: as many as `BATCH_BYTES` hold, at least one."""
     return max(1, BATCH_BYTES // (max(settings.estimate.queries) * size * DTYPES[settings.dtype].itemsize))
 
 
@@ -41,7 +42,8 @@ def query_draw(problem: TraceProblem, settings: TraceConfig, *, trials: int) -> 
 def one_run(
     problem: TraceProblem, settings: TraceConfig, number: int, device: torch.device, bar: Any
 ) -> dict[str, Tensor]:
-    """Estimates (budget, trial) by method: the trials of run `number`, whose chance is its own."""
+    """Makes the trials of run `number`, whose chance is its own, and returns estimates (budget, trial) by method,
+    float64."""
     asked, most = settings.estimate, trials_at_once(settings, problem.size)
     generator = torch.Generator(device).manual_seed((settings.seed << 20) + number)
     parts: list[dict[str, Tensor]] = []
@@ -57,7 +59,8 @@ def one_run(
 
 
 def all_runs(problem: TraceProblem, settings: TraceConfig, device: torch.device, folder: Path) -> dict[str, Tensor]:
-    """Estimates (run, budget, trial) by method; a run that was finished before a stop is read from its checkpoint."""
+    """Returns estimates (run, budget, trial) by method. A run that was finished before a stop is read from its
+    checkpoint."""
     asked, runs = settings.estimate, []
     with tqdm(total=asked.runs * asked.trials, desc=problem.what, unit="trial", disable=None) as bar:
         for number in range(asked.runs):
@@ -73,7 +76,8 @@ def all_runs(problem: TraceProblem, settings: TraceConfig, device: torch.device,
 
 
 def expected_failures(problem: TraceProblem, settings: TraceConfig, queries: int) -> float:
-    """Of Hutchinson's method with normal queries, in percent, were its estimate normal: its variance is 2‖A‖²_F/m."""
+    """Returns the failures of Hutchinson's method with normal queries, in percent, if its estimate were normal with its
+    variance of 2‖A‖²_F/m. It is NaN for other queries, and where ‖A‖_F is not known."""
     if problem.norm is None or settings.estimate.distribution != "gaussian":
         return math.nan
     deviation = problem.norm * math.sqrt(2 / queries)
@@ -81,7 +85,8 @@ def expected_failures(problem: TraceProblem, settings: TraceConfig, queries: int
 
 
 def failures(trials: dict[str, Tensor], problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
-    """A row for each method, number of queries and run: failures in percent of its trials, errors relative to tr(A)."""
+    """Returns a row for each method, number of queries and run: failures in percent of its trials, errors relative to
+    tr(A). trials: estimates (run, budget, trial) by method."""
     rows = []
     for name, estimates in trials.items():
         errors = (estimates - problem.trace) / abs(problem.trace)
@@ -93,7 +98,8 @@ def failures(trials: dict[str, Tensor], problem: TraceProblem, settings: TraceCo
 
 
 def summary(runs: pd.DataFrame, problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
-    """Means over the runs, and the standard deviation of the failures between them."""
+    """Returns means over the runs, a row for each method and number of queries, and the standard deviation of the
+    failures between runs."""
     groups = runs.groupby(["method", "queries"], sort=False)
     table = groups.agg(
         failures=("failures", "mean"), failures_sd=("failures", "std"),
@@ -105,7 +111,7 @@ def summary(runs: pd.DataFrame, problem: TraceProblem, settings: TraceConfig) ->
 
 
 def seconds_of(oracle: Oracle, problem: TraceProblem, settings: TraceConfig, method: str, queries: int) -> float:
-    """Of one estimate, the mean over `timing.trials`, one after the other."""
+    """Measures the seconds of one estimate: the mean over `timing.trials`, one after the other."""
     generator = torch.Generator().manual_seed(settings.seed)
     start = time.perf_counter()
     for _ in range(settings.timing.trials):
@@ -117,7 +123,8 @@ def seconds_of(oracle: Oracle, problem: TraceProblem, settings: TraceConfig, met
 
 
 def timings(problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
-    """Seconds of an estimate in this process, and with the products of each round asked by several processes."""
+    """Measures the seconds of an estimate in this process, and with the products of each round asked by several
+    processes; these are NaN where one process is all."""
     count, rows = settings.timing.processes, []
     parallel = over_processes(problem.timed, processes=count) if count > 1 else nullcontext()
     with parallel as pool:
@@ -132,7 +139,7 @@ def timings(problem: TraceProblem, settings: TraceConfig) -> pd.DataFrame:
 
 
 def products_metrics(problem: TraceProblem, settings: TraceConfig, device: torch.device) -> dict[str, float]:
-    """How far the timed products are from the matrix, queries being equal.
+    """Returns how far the timed products are from the matrix, queries being equal, by the names of metrics.
 
     products_error: the largest ‖Ax − Bx‖/‖Ax‖, B being what is timed. products_bias: the mean of xᵀBx − xᵀAx, over
     tr(A). products_difference: the largest difference between estimates of the least budget, over tr(A).
