@@ -38,7 +38,8 @@ def error_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
 
 
 def draw(panel: Axes, jobs: Any, means: Any) -> None:
-    """Fills the panel of one data set."""
+    """Fills the panel of one data set with the dots of jobs, the mean of each arm with its interval, and the line of
+    the bar."""
     arms, unit = means.loc[~means["bar"], "arm"].tolist(), unit_of(jobs)
     taught = set(means.loc[means["contaminated"], "arm"])
     for place, arm in enumerate(arms):

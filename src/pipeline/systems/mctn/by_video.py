@@ -21,9 +21,9 @@ COLUMNS = {
 
 
 def sums_by_group(predictions: pd.DataFrame, positive_from: str) -> pd.DataFrame:
-    """Returns of each group, from a job's predictions.csv: the number of samples, of correct ones, and the sum of
-    absolute errors, NaN of classes. A sample without a prediction counts for nothing. labels: the sum of all labels,
-    by which it is seen whether jobs were tested on the same samples.
+    """Returns a row per group, from a job's predictions.csv: the number of samples, of correct ones, and the sum of
+    absolute errors, NaN of classes. A sample without a prediction counts for nothing. labels: the sum of all labels, by
+    which it is seen whether jobs were tested on the same samples.
 
     positive_from: scores from here on are positive; "" where labels are numbers of classes.
     """
@@ -39,8 +39,9 @@ def sums_by_group(predictions: pd.DataFrame, positive_from: str) -> pd.DataFrame
 
 
 def are_of_one_draw(tables: list[pd.DataFrame]) -> bool:
-    """Returns whether jobs that were tested on a group had the same labels there. They had not where the data are drawn
-    anew for each seed: then a group of one job has other samples than that of the same name of the next."""
+    """Returns whether jobs that were tested on a group had the same labels there. The labels differ where the data are
+    drawn anew for each seed: then a group of one job has other samples than the group of the same name of the next
+    job."""
     labels: Any = pd.concat(tables).groupby("group")["labels"]
     return bool((labels.nunique() == 1).all())
 

@@ -35,7 +35,7 @@ BESIDE = {  # what a control shows
 
 
 class Pair(NamedTuple):
-    """Holds two arms: control is a key of `BESIDE`."""
+    """Holds a challenger, and the arm that it is compared against. control: a key of `BESIDE`."""
 
     control: str
     challenger: str
@@ -63,9 +63,9 @@ def counterparts(own: Plan) -> list[tuple[str, str]]:
 
 
 def pairs_of(arms: Sequence[str], bars: Sequence[str], default: Sequence[str] = ()) -> list[Pair]:
-    """Returns the pairs of arms that ran. Arms with settings are seen beside others as `beside` has them, and beside
-    the same arm with those that are the default. bars: those of the arms that are the bar. default: those with default
-    settings."""
+    """Returns the pairs of arms that ran. An arm with settings is seen beside other arms as `beside` says, and beside
+    the same arm with default settings. arms: those that ran. bars: those of them that are the bar. default: those of
+    them with default settings."""
     pairs = []
     for arm in arms:
         own = plan(arm)
@@ -79,15 +79,15 @@ def pairs_of(arms: Sequence[str], bars: Sequence[str], default: Sequence[str] = 
 
 
 def beside(arm: str, other: str, arms: Sequence[str]) -> list[str]:
-    """Returns the labels of the arm `other` that an arm is seen beside: of the same settings; without any, all whose
-    settings are not other ones."""
+    """Returns the labels of the arm `other` that an arm is seen beside: those of the same settings, or, without any,
+    all whose settings do not contradict those of the arm."""
     ran = [label for label in arms if base(label) == other]
     same = [label for label in ran if settings_of(label) == settings_of(arm)]
     return same or [label for label in ran if agree(settings_of(label), settings_of(arm))]
 
 
 def agree(one: str, other: str) -> bool:
-    """Returns whether no setting has two values in these, "key=value key=value" each."""
+    """Returns whether two lists of settings, "key=value key=value" each, give no setting two values."""
     first, second = (dict(pair.split("=", 1) for pair in each.split()) for each in (one, other))
     return all(first[key] == second[key] for key in first.keys() & second.keys())
 
@@ -104,7 +104,7 @@ def paired_of(jobs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
-    """Returns the pairs of one data set, before p is adjusted."""
+    """Returns the pairs of one data set, a row each, before p is adjusted."""
     errors, unit = errors_of(jobs, means), unit_of(jobs)
     known = means.set_index("arm")
     rows = []
@@ -125,8 +125,8 @@ def is_gain(control: str, challenger: str) -> bool:
 
 
 def translated(row: Any, control: str) -> float:
-    """Returns the best R² of what an arm translates its source into, below any where none is known. Beside an arm that
-    has a modality fewer it is that of this modality."""
+    """Returns the best R² of what an arm translates its source into; −∞ where none is known. Beside an arm that has a
+    modality fewer, the R² is that of this modality."""
     own = plan(str(row.name))
     streams = [] if own is None else [own.second] if control == "fewer" else [*own.targets, own.second]
     found = [row.get(f"translation_r2_{stream}", np.nan) for stream in streams if stream]
@@ -153,8 +153,8 @@ def verdict_of(row: pd.DataFrame) -> str:
     """Returns the verdict on one row of `paired_of`. Nothing is claimed of stand-in data, of features that were trained
     on labels, and of an arm that cannot translate.
 
-    Of a control that shuffles targets the claim is that no gain shows: it holds where the interval of the ratio
-    contains 1 or lies above, and does not where it lies below.
+    Of a control that shuffles targets the claim is that no gain shows. The claim holds where the interval of the ratio
+    contains 1 or lies above 1, and does not hold where the interval lies below 1.
     """
     first = row.iloc[0]
     if first["stand_in"]:
@@ -169,13 +169,14 @@ def verdict_of(row: pd.DataFrame) -> str:
 
 
 def nothing_gained(low: float, high: float) -> str:
-    """Returns whether the interval of a ratio contains 1; undecided where it lies above, or is not known."""
+    """Returns the verdict on the claim that the interval of a ratio contains 1. The claim does not hold where the
+    interval lies below 1, and is undecided where the interval lies above 1 or is not known."""
     return claims.verdict(supported=low <= 1 <= high, contradicted=high < 1)
 
 
 def no_gain_shown(high: float) -> str:
-    """Returns whether the interval of a ratio, of which `high` is the upper end, contains 1 or lies above, so that no
-    fall of errors shows; undecided where it is not known."""
+    """Returns the verdict on the claim that no fall of errors shows, as the interval of a ratio contains 1 or lies
+    above 1. The claim is undecided where the interval is not known. high: the upper end of the interval."""
     return claims.verdict(supported=high >= 1, contradicted=high < 1)
 
 

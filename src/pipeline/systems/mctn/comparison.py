@@ -11,7 +11,8 @@ TAGS = ("arm", "read", "label_kind", "positive_from")
 
 
 def columns(run: Any) -> dict[str, object]:
-    """Returns what tables say of a finished run beside its error: every number of its evaluation among it."""
+    """Returns what tables say of a finished run beside its error, every number of its evaluation included: values by
+    the names of columns."""
     tags, parameters, metrics = run.data.tags, run.data.params, run.data.metrics
     scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
     own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}

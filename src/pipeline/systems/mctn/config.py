@@ -50,7 +50,7 @@ class FitConfig:
 
 @dataclass
 class MctnConfig(CommonConfig):
-    """`recipe=mctn`."""
+    """Holds the settings of `recipe=mctn`."""
 
     data: Any = MISSING
     mctn: MctnSectionConfig = field(default_factory=MctnSectionConfig)

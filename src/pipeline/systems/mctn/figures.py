@@ -41,8 +41,8 @@ COUNTED = "standardised squared error"
 
 
 def learning(curve: pd.DataFrame, kept: int, *, unit: str, title: str) -> Figure:
-    """Training loss, and on the validation part the error and the losses of translations, against the epoch; the kept
-    one is marked.
+    """Draws the training loss, and on the validation part the error and the losses of translations, against the epoch;
+    the kept epoch is marked.
 
     curve: columns epoch, train, validation, and those of translation, cycle and second that there are. unit: of the
     validation error.
@@ -66,13 +66,13 @@ def learning(curve: pd.DataFrame, kept: int, *, unit: str, title: str) -> Figure
 
 
 def note(panel: Axes, words: str) -> None:
-    """Words in the upper right corner of a panel."""
+    """Writes words in the upper right corner of a panel."""
     place = {"xycoords": "axes fraction", "xytext": (-3, -10), "textcoords": "offset points", "ha": "right"}
     panel.annotate(words, (1, 1), fontsize=SMALL_SIZE, **place)  # pyright: ignore[reportArgumentType]
 
 
 def against_labels(table: pd.DataFrame, *, title: str) -> Figure:
-    """Predicted against true scores of the test samples, with the line of agreement.
+    """Draws predicted against true scores of the test samples, with the line of agreement.
 
     table: columns label and prediction, numbers; samples without a prediction are left out.
     """
@@ -92,8 +92,8 @@ def against_labels(table: pd.DataFrame, *, title: str) -> Figure:
 
 
 def confusion(table: pd.DataFrame, classes: Sequence[str], *, title: str) -> Figure:
-    """How many test samples of each class are predicted to be of which. table: columns label and prediction, numbers of
-    `classes`; samples without a prediction are left out."""
+    """Draws how many test samples of each class are predicted to be of which class. table: columns label and
+    prediction, numbers of `classes`; samples without a prediction are left out."""
     known = table.dropna(subset=["prediction"])
     counts = np.zeros((len(classes), len(classes)), np.int64)
     np.add.at(counts, tuple(np.asarray(known[name], np.int64) for name in ("label", "prediction")), 1)
@@ -111,7 +111,7 @@ def confusion(table: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fig
 
 
 def by_feature(table: Any, *, title: str) -> Figure:
-    """R² of translations on the test part for each feature, a panel a translation; 0 is what the mean would give.
+    """Draws R² of translations on the test part for each feature, a panel a translation; 0 is what the mean would give.
 
     table: columns term, stream, feature, r2, in the order of the features. R² below −1 are drawn at −1, and counted.
     """
@@ -131,13 +131,13 @@ def by_feature(table: Any, *, title: str) -> Figure:
 
 
 def shares_of(table: Any, term: str, stream: str) -> np.ndarray:
-    """R² of the features of a translation that have one."""
+    """Returns R² (feature,) of the features of a translation that have one."""
     own = table[(table["term"] == term) & (table["stream"] == stream)]
     return np.asarray(own["r2"].dropna(), np.float64)
 
 
 def draw_shares(panel: Axes, values: np.ndarray) -> None:
-    """R² of each feature as a bar from 0, of many features as a falling line."""
+    """Draws R² of each feature as a bar from 0; of many features, as a falling line."""
     shown = np.clip(values, LEAST_SHOWN, None)
     if len(values) > MOST_BARS:
         line(panel, 1, np.arange(len(values)) + 1, np.sort(shown)[::-1], "", markers=False)
@@ -157,7 +157,8 @@ class Attended(NamedTuple):
 
 
 def attention(maps: Sequence[Attended], *, read: str, written: str, title: str) -> Figure:
-    """Weights of attention of a few samples, a panel each: dark is much. read, written: names of the modalities."""
+    """Draws the weights of attention of a few samples, a panel each: dark is much. read, written: names of the
+    modalities."""
     figure, axes = new_panels(
         [each.name for each in maps], title, x=f"step of {read} that is read", y=f"step of {written} that is written",
         grid=Grid(2, (3.9, 2.9), (1.0, 0.9)),
@@ -182,7 +183,7 @@ def spaced(count: int) -> list[int]:
 
 
 def label_steps(panel: Axes, count: int, steps: Sequence[str]) -> None:
-    """Words beneath the steps where they are known and not too many, else numbers."""
+    """Writes words beneath the steps where they are known and not too many, else numbers."""
     if steps and count <= MOST_WORDS:
         panel.set_xticks(range(1, count + 1), list(steps), rotation=60, ha="right", fontsize=SMALL_SIZE)
     else:
@@ -190,8 +191,9 @@ def label_steps(panel: Axes, count: int, steps: Sequence[str]) -> None:
 
 
 def joint(panels: Mapping[str, Encodings], *, title: str) -> Figure:
-    """The encodings of the test part in a plane by t-SNE, a panel each, kinds told apart by colour and shape, as the
-    thesis's figure 2.6; over each panel how far the kinds are apart in the space of the encodings itself."""
+    """Draws the encodings of the test part in a plane by t-SNE, a panel each, with kinds told apart by colour and
+    shape, as the thesis's figure 2.6 does. Over each panel stands how far the kinds are apart in the space of the
+    encodings itself."""
     figure, axes = new_panels(
         list(panels), title, x="", y="", grid=Grid(3, (3.3, 3.2), (0.4, 1.2)),
     )  # fmt: skip
@@ -203,7 +205,7 @@ def joint(panels: Mapping[str, Encodings], *, title: str) -> Figure:
 
 
 def draw_plane(panel: Axes, own: Encodings) -> None:
-    """A mark a sample, of its kind's colour and shape."""
+    """Draws a mark for each of `MOST_MARKS` samples at most, of the colour and shape of its kind."""
     shown = own.spread(MOST_MARKS)
     places = plane(shown)
     for number, kind in enumerate(own.kinds):

@@ -37,12 +37,14 @@ class Fitted(NamedTuple):
 
 
 def weights_of(settings: MctnConfig) -> Weights:
+    """Returns the weights of the terms of the loss."""
     own = settings.mctn.weights
     return Weights(own.translation, own.cycle, own.second)
 
 
 def network_of(settings: MctnConfig, data: Utterances, samples: Prepared) -> SentimentNetwork:
-    """Returns the network of an arm with its first weights; a score begins at the median of the training scores."""
+    """Returns the network of an arm with its first weights. Where labels are scores, its score begins at the median of
+    the training scores."""
     own: Any = settings.mctn  # its words were checked
     architecture = Architecture(
         own.arm, samples.widths, max(1, len(data.classes)), own.units, own.layers, own.share, own.feedback,
@@ -55,7 +57,7 @@ def network_of(settings: MctnConfig, data: Utterances, samples: Prepared) -> Sen
 
 
 def objective_of(settings: MctnConfig, network: SentimentNetwork, samples: Prepared) -> SentimentObjective:
-    """Returns the loss of an arm over the training part. Where one modality is read none is dropped."""
+    """Returns the loss of an arm over the training part. No modality is dropped where one alone is read."""
     own = settings.mctn
     dropout = own.modality_dropout if len(network.plan.read) > 1 else 0.0
     return SentimentObjective(
@@ -88,6 +90,7 @@ def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here:
 
 
 def fit_settings(settings: MctnConfig, network: SentimentNetwork) -> FitSettings:
+    """Returns how the network is trained. It has a seed for the dropout where the network drops units."""
     own = settings.fit
     return FitSettings(
         own.epochs, "adam", own.learning_rate, own.clip, accept="always", patience=own.patience, title="fit",
@@ -104,6 +107,6 @@ def validation_values(
 
 
 def log_row(here: Study, row: EpochRow) -> None:
-    """Logs an epoch."""
+    """Logs the values, the learning rate and the acceptance of an epoch."""
     for name, value in {**row.values, "learning_rate": row.learning_rate, "accepted": float(row.accepted)}.items():
         here.run.metric(f"fit/{name}", value, row.epoch)

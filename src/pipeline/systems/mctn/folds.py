@@ -59,7 +59,7 @@ def pooled(errors: pd.DataFrame, *, geometric: bool) -> pd.DataFrame:
 
 def paired(errors: pd.DataFrame, *, baseline: str, challenger: str, unit: Unit) -> dict[str, Any]:
     """Returns the row of `statistics.paired` of the jobs of one data set. By fold, ratio and p are of geometric means
-    over the seeds of a fold, and differences of arithmetic ones."""
+    over the seeds of a fold, and differences are of arithmetic means."""
 
     def row(table: pd.DataFrame) -> dict[str, Any]:
         made = statistics.paired(table, baseline=baseline, challenger=challenger, shared=unit.shared)

@@ -47,7 +47,7 @@ def goals_of(jobs: pd.DataFrame, paired: pd.DataFrame, accuracy: pd.DataFrame | 
 
 
 def of_pairs(jobs: Any, paired: Any, grouped: Any) -> Iterator[Goal]:
-    """Yields the goals of arms beside those without translation."""
+    """Yields the goals of arms in comparison with those without translation."""
     if paired.empty:
         return
     unlinked = bool(jobs["unlinked"].any())
@@ -74,8 +74,8 @@ def three_of(jobs: Any) -> bool:
 
 
 def of_three(jobs: Any, paired: Any) -> Iterator[Goal]:
-    """Yields, where the score needs what video and what audio shows, whether translating into both is better than into
-    video alone."""
+    """Yields the goal that translating into video and audio is better than into video alone, where the score needs what
+    both show."""
     if not three_of(jobs) or bool(jobs["unlinked"].any()):
         return
     for row in paired[paired["control"] == "fewer"].to_dict("records"):
@@ -110,9 +110,9 @@ def by_group(grouped: Any, arm: str, name: str) -> Interval:
 
 
 def without_the_others(jobs: Any) -> Iterator[Goal]:
-    """Yields, of arms whose error was measured again without some modalities: of those that do not read these, whether
-    their predictions are the same to the last bit, and whether the error is below that of early fusion, which reads
-    them."""
+    """Yields the goals of arms whose error was measured again without some modalities, of those arms that do not read
+    these. The goals are that predictions are the same to the last bit, and that the error is below that of early
+    fusion, which reads the modalities."""
     if "missing_error" not in jobs:
         return
     measured = {str(arm): own for arm, own in jobs.dropna(subset="missing_error").groupby("arm", sort=False)}
@@ -124,8 +124,8 @@ def without_the_others(jobs: Any) -> Iterator[Goal]:
 
 
 def the_same(arm: str, jobs: Any) -> Iterator[Goal]:
-    """Yields whether all jobs that looked found the same predictions, bit by bit, whatever the modalities hold that are
-    missing; the value is the share of jobs that did."""
+    """Yields the goal that all jobs that looked found the same predictions, bit by bit, whatever the missing modalities
+    hold. Its value is the share of jobs that did."""
     found = jobs.get("missing_equal", pd.Series(dtype=float)).dropna().to_numpy()
     if len(found):
         same = bool((found == 1).all())
@@ -135,7 +135,8 @@ def the_same(arm: str, jobs: Any) -> Iterator[Goal]:
 
 
 def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
-    """Returns the ratio of the errors of two arms without some modalities, over the seeds that both have."""
+    """Returns the goal that the error of an arm without some modalities is below that of another arm. Its value is the
+    ratio of their errors over the seeds that both have."""
     both = jobs.merge(fused[["seed", "missing_error"]], on="seed", suffixes=("", "_fused"))
     unit = unit_of(jobs)
     logs = averaged(np.log(both["missing_error"] / both["missing_error_fused"]), both, unit)
@@ -145,16 +146,18 @@ def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
 
 
 def by(unit: str) -> str:
-    """Returns how pairs are made, in words, where that is not by seed."""
+    """Returns in words how pairs are made, where that is not by seed; else ""."""
     return f" (paired by {unit})" if unit != SEED.words else ""
 
 
 def below(interval: Interval, bound: float) -> str:
-    """Returns whether an interval lies below a bound, or above it."""
+    """Returns the verdict on the claim that an interval lies below a bound. The claim does not hold where the interval
+    lies above the bound."""
     return claims.verdict(supported=interval.high <= bound, contradicted=interval.low > bound)
 
 
 def within(interval: Interval, bound: float) -> str:
-    """Returns whether an interval lies within ±bound, or outside."""
+    """Returns the verdict on the claim that an interval lies within ±bound. The claim does not hold where the whole
+    interval lies outside."""
     inside = -bound < interval.low and interval.high < bound
     return claims.verdict(supported=inside, contradicted=interval.low > bound or interval.high < -bound)

@@ -22,8 +22,8 @@ THESIS = ("simple-t-v", "cyclic-t-v", "cyclic-t-v-a")  # figure 2.6: without and
 
 
 def joint_figures(client: MlflowClient, jobs: Any, *, title: str) -> dict[str, Figure]:
-    """Returns a picture per data set of the encodings of its first arms, each by the job of the least seed; those
-    of the thesis's figure come first, side by side. None where no job logged its encodings."""
+    """Returns a picture per data set of the encodings of its first arms, each by the job of the least seed. The arms of
+    the thesis's figure come first, side by side. There is no picture where no job logged its encodings."""
     found = {}
     for place, (data, own) in enumerate(jobs.sort_values("seed", kind="stable").groupby("data", sort=False)):
         panels = encodings_of(client, in_order(own.drop_duplicates("arm")))

@@ -20,8 +20,8 @@ PARTITIONS = 100  # what a partition adds to a fold
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, other settings in that of the arm, and the
     fold of a cross-validation in the seed, with the seed of its partition where folds are drawn several times. A
-    setting that is `idle` in an arm is not in its name. Arms stand in the
-    order of the thesis. default: whether all settings in the name of an arm are those of its experiment."""
+    setting that is `idle` in an arm is not in its name. Arms stand in the order of the thesis. The column `default`
+    says whether all settings in the name of an arm are those of its experiment."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
     data = [[own for own in each if own.startswith(DATA) and not own.startswith(of_folds(each))] for each in found]
@@ -55,8 +55,9 @@ def partition(settings: list[str]) -> int:
 
 
 def idle(arm: str, setting: str) -> bool:
-    """Returns whether a setting of `mctn` or `fit` changes nothing in an arm, whose jobs are then run once for all of
-    its values: weights where nothing is translated, missing modalities of an arm that reads one, all of a baseline."""
+    """Returns whether a setting of `mctn` or `fit` changes nothing in an arm, whose jobs are then run once for all
+    values of the setting. So it is for weights where nothing is translated, for dropped modalities of an arm that reads
+    one, and for all settings of a baseline."""
     own = plan(arm)
     if own is None:
         return setting.startswith(("mctn.", "fit."))
@@ -91,8 +92,8 @@ def base(label: str) -> str:
 
 
 def named(arm: str, data: str, *, stand_in: bool) -> str:
-    """Returns what an arm is called where it is shown. Generated utterances have no words: the baseline of mean word
-    vectors is one of mean text vectors there."""
+    """Returns what an arm is called where it is shown. Generated utterances have no words, so that the baseline of mean
+    word vectors is one of mean text vectors there."""
     generated = base(data) == "cycles" or stand_in
     return f"{arm} (no words: ridge on mean text vectors)" if generated and base(arm) == "word_vectors" else arm
 

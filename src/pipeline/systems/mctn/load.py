@@ -31,7 +31,7 @@ class Prepared(NamedTuple):
 
 
 def stream_of(data: Utterances, part: Part, letter: str, *, dtype: torch.dtype) -> Stream:
-    """Returns one modality of a part, in its own units; words as rows of the table of their vectors."""
+    """Returns one modality of a part, in its own units. The words of a text are rows of the table of their vectors."""
     name = MODALITIES[letter]
     steps = Packed.of(part.modalities[name].to_arrays(), dtype=dtype)
     table = data.words.vectors.to(dtype) if data.words is not None and name == "text" else None

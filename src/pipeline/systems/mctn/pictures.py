@@ -31,7 +31,8 @@ def named(stream: str) -> str:
 
 
 def log_pictures(here: Study, data: Utterances, fitted: Fitted, evaluated: Evaluated, test: Samples) -> None:
-    """How far kinds are apart; with all details the figures of training, predictions, translations and encodings."""
+    """Logs how far kinds are apart, and, with all details, the figures of training, predictions, translations and
+    encodings."""
     log_separation(here, encoding_arrays(data, evaluated))
     if here.full:
         log_training(here, data, curve_table(fitted.progress), fitted.progress.kept.epoch)
@@ -41,7 +42,7 @@ def log_pictures(here: Study, data: Utterances, fitted: Fitted, evaluated: Evalu
 
 
 def log_separation(here: Study, arrays: dict[str, Any]) -> None:
-    """How far kinds are apart in the encodings of the test part, where there are any, and with all details their
+    """Logs how far kinds are apart in the encodings of the test part, where there are any, and, with all details, their
     picture."""
     own = Encodings.of(arrays)
     if not len(own.kind):
@@ -53,14 +54,15 @@ def log_separation(here: Study, arrays: dict[str, Any]) -> None:
 
 
 def log_training(here: Study, data: Utterances, curve: pd.DataFrame, kept: int) -> None:
-    """The learning curve, where there was an epoch."""
+    """Logs a figure of the learning curve, where there was an epoch."""
     if len(curve) > 1:
         unit = UNITS[data.label_kind]
         here.run.figure(figures.learning(curve, kept, unit=unit, title=f"{here.title}: training"), "figures/learning")
 
 
 def log_predictions(here: Study, data: Utterances, table: pd.DataFrame) -> None:
-    """Predictions against labels, or how often each class is taken for which."""
+    """Logs a figure of predictions against labels, or of how often each class is taken for which. Without a prediction
+    there is none."""
     title, known = f"{here.title}: predictions of the test part", table.dropna(subset=["prediction"])
     if not len(known):
         return
@@ -72,7 +74,7 @@ def log_predictions(here: Study, data: Utterances, table: pd.DataFrame) -> None:
 
 
 def log_translations(here: Study, table: pd.DataFrame) -> None:
-    """R² of each feature of each translation, where there is one."""
+    """Logs a figure of R² of each feature of each translation, where there is one."""
     if len(table):
         streams = table.assign(stream=[named(stream) for stream in table["stream"]])
         title = f"{here.title}: translations of the test part by feature"
@@ -80,7 +82,8 @@ def log_translations(here: Study, table: pd.DataFrame) -> None:
 
 
 def log_attention(here: Study, data: Utterances, fitted: Fitted, test: Samples) -> None:
-    """What the first translation of some test samples attended to, as arrays by name and as a picture."""
+    """Logs what the first translation of some test samples attended to, as arrays by name and as a picture, where there
+    is a translation."""
     plan = fitted.network.plan
     rows = both_there(test, plan)
     if not len(rows) or "translation" not in fitted.terms:

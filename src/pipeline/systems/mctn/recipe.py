@@ -70,7 +70,7 @@ def names_of_run(settings: MctnConfig, job: Job, loaded: Loaded) -> Named:
 
 
 def network_stages(settings: MctnConfig, job: Job, loaded: Loaded, here: Study) -> float:
-    """Fit, evaluation and report of a network; returns its validation error."""
+    """Fits, evaluates and reports a network, and returns its validation error."""
     data, samples, roles = loaded
     with here.clock.stage("fit"):
         fitted = fit_network(settings, data, samples, here)
@@ -87,7 +87,7 @@ def network_stages(settings: MctnConfig, job: Job, loaded: Loaded, here: Study) 
 
 
 def keep(settings: MctnConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
-    """The model, logged as `tracking.log_model` says; returns words about it."""
+    """Logs the model as the setting `tracking.log_model` says, and returns words about it."""
     from pipeline.systems.mctn.servable import trained_model
     from pipeline.tracking.model import kept_in_words, read_as
 
@@ -96,7 +96,7 @@ def keep(settings: MctnConfig, job: Job, loaded: Loaded, fitted: Fitted, here: S
 
 
 def baseline_stages(settings: MctnConfig, loaded: Loaded, here: Study) -> float:
-    """Fit, evaluation and report of a simple baseline, which is not kept; returns its validation error."""
+    """Fits, evaluates and reports a simple baseline, which is not kept, and returns its validation error."""
     from pipeline.tracking.model import NOT_KEPT
 
     data, _, roles = loaded
@@ -113,8 +113,8 @@ def baseline_stages(settings: MctnConfig, loaded: Loaded, here: Study) -> float:
 
 
 def train(settings: MctnConfig, job: Job) -> float:
-    """The whole recipe; returns the validation error of the model that is kept: the mean absolute error of scores, or
-    the share of wrong classes."""
+    """Runs the whole recipe, and returns the validation error of the fitted model: the mean absolute error of scores,
+    or the share of wrong classes."""
     refuse_several("recipe=mctn")
     device, clock = set_up(replace(settings, device="cpu"), job), Clock()
     with clock.stage("load"):

@@ -14,7 +14,7 @@ from pipeline.systems.mctn.multirun import summary_of
 
 
 def multirun_from(folder: Path) -> Remade:
-    """Returns tables and words from jobs.csv; intervals by video, which predictions are needed for, stay as they are in
+    """Returns tables and words from jobs.csv. Intervals by video need the predictions, and stay as they are in
     accuracy.csv."""
     jobs = labelled(compared_jobs(read_table(folder / "jobs.csv", SENTIMENT.words), SENTIMENT))
     measured = folder / "accuracy.csv"

@@ -27,7 +27,7 @@ WORDS = {
 
 
 def curve_table(progress: Progress) -> pd.DataFrame:
-    """Returns a row per epoch."""
+    """Returns a row per epoch of the training."""
     return pd.DataFrame(
         [
             {"epoch": row.epoch, **row.values, "learning_rate": row.learning_rate, "accepted": row.accepted}
@@ -44,8 +44,8 @@ def log_arrays(here: Study, name: str, arrays: dict[str, np.ndarray]) -> None:
 
 
 def encoding_arrays(data: Utterances, evaluated: Evaluated) -> dict[str, Any]:
-    """Returns E averaged over steps of the test samples, float32 (sample, unit), with label, group and kind of each;
-    kinds: their names."""
+    """Returns arrays by name: E averaged over steps of the test samples, float32 (sample, unit), and label, group and
+    kind of each sample. kinds: the names of the kinds."""
     test, scores = data.test, data.label_kind == "score"
     kind = data.positive(test).long() if scores else test.labels
     return {
@@ -65,14 +65,15 @@ def translation_table(evaluated: Evaluated) -> pd.DataFrame:
 
 
 def log_samples(here: Study, data: Utterances) -> None:
-    """The training samples by name stand for the data set in MLflow; the digest is that of all of it."""
+    """Logs the training samples by name, which stand for the data set in MLflow; the digest is that of all of it."""
     train = data.train
     frame = pd.DataFrame({"name": train.names, "group": train.groups, "label": train.labels.numpy()})
     here.run.dataset(frame, name=data.name, source=data.source, digest=data.checksum, context="training")
 
 
 def log_network(here: Study, data: Utterances, fitted: Fitted, evaluated: Evaluated) -> None:
-    """Scores, predictions and encodings of a network; with all details its curve and its translations too."""
+    """Logs scores, sizes, predictions and encodings of a network, and, with all details, its curve and its translations
+    too."""
     network = fitted.network
     sizes = {
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
@@ -88,7 +89,7 @@ def log_network(here: Study, data: Utterances, fitted: Fitted, evaluated: Evalua
 
 
 def log_baseline(here: Study, data: Utterances, fitted: Simple) -> dict[str, float]:
-    """Scores and predictions of a simple baseline; returns the scores."""
+    """Logs scores and predictions of a simple baseline, and returns the scores."""
     scores: dict[str, float] = {"unread": unread(fitted.outputs)}
     scores |= {f"test_{name}": value for name, value in scores_of(data, data.test, fitted.outputs).items()}
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in scores.items()})

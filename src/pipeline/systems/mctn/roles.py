@@ -9,7 +9,7 @@ from models.mctn.baselines import NAMES, reads
 
 
 class Roles(NamedTuple):
-    """Holds the names of the modalities that are read, and of those that are translated into; plan: of a network, None
+    """Holds the names of the modalities that are read, and of those that are translated into. plan: of a network, None
     for a simple baseline."""
 
     sources: tuple[str, ...]

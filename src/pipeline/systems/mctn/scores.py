@@ -61,5 +61,6 @@ def scores_of(data: Utterances, part: Part, outputs: np.ndarray) -> dict[str, fl
 
 
 def error_of(data: Utterances, part: Part, outputs: np.ndarray) -> float:
-    """Returns the mean absolute error of scores, the share of wrong classes; NaN where no sample has a prediction."""
+    """Returns the mean absolute error of scores, or the share of wrong classes; NaN where no sample has a
+    prediction."""
     return scores_of(data, part, outputs).get("error", np.nan)

@@ -19,7 +19,7 @@ BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 
 class ServedReader(PythonModel):
-    """Takes a table with the columns that the model reads, a text a row, or rows of a `sample` in order; gives a row
+    """Takes a table with the columns that the model reads: a text a row, or rows of a `sample` in order. Gives a row
     for each sample: sample, score and positive, or class and probabilities. Other columns are not looked at."""
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load

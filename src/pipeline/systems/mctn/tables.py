@@ -63,8 +63,9 @@ def row_of(own: Any) -> dict[str, Any]:
 
 
 def bars_of(jobs: Any, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the row of the bar of each data set, as its jobs measured it, where it is no arm of its own: once where
-    all found the same, else mean and deviation of what differs from seed to seed or fold to fold."""
+    """Returns the row of the bar of each data set, as its jobs measured it, where the bar is no arm of its own. The bar
+    counts once where all jobs found the same; else the row has mean and deviation of what differs from seed to seed or
+    fold to fold."""
     if "bar_error" not in jobs:
         return []
     there = {(row["data"], row["arm"]) for row in known}
@@ -83,8 +84,8 @@ def bars_of(jobs: Any, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def thesis_of(means: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row per printed one of the tables of a data set of which it has an arm, or that have a note: what is
-    printed, and beside it what was found, NaN of an arm that did not run."""
+    """Returns a row per printed row of the thesis's tables: what is printed, and beside it what was found, NaN of an
+    arm that did not run. A table is there where one of its arms ran, or where it has a note."""
     rows = []
     for data in means["data"].unique():
         here = means[means["data"] == data]

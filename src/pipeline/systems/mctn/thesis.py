@@ -8,8 +8,8 @@ SCORES = ("accuracy", "f1", "mae", "correlation")
 
 
 class Printed(NamedTuple):
-    """Holds a row of a table as it is printed. figure: the part of figure 2.5 that shows the model. f1: weighted. None:
-    not printed."""
+    """Holds a row of a table as it is printed. figure: the part of figure 2.5 that shows the model. f1: weighted. A
+    score that is not printed is None."""
 
     figure: str
     model: str
@@ -21,8 +21,9 @@ class Printed(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Holds a printed table. data: the name of the data set that it is of. note: what it says no more of. split: that
-    of the test part in the thesis, with `samples`; "" where the thesis does not say it."""
+    """Holds a printed table. data: the name of the data set that it is of. note: words about how its rows can be
+    compared, which are shown below it. split: that of the test part in the thesis, with `samples`; "" where the thesis
+    does not say it."""
 
     number: str
     title: str

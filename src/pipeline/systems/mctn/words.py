@@ -144,19 +144,23 @@ def missing(value: Any) -> bool:
 
 
 def word(value: Any) -> str:
+    """Returns a value as a word, "" where it is missing."""
     return "" if missing(value) else str(value)
 
 
 def whole(value: Any) -> str:
+    """Returns a value as a whole number, "" where it is missing."""
     return "" if missing(value) else str(int(value))
 
 
 def number(value: Any, form: str) -> str:
+    """Returns a value in a format, as ".3f", "" where it is missing."""
     return "" if missing(value) else f"{value:{form}}"
 
 
 def arm_of(row: dict[str, Any]) -> str:
-    """Returns the arm, and what is to be known of it."""
+    """Returns the arm, and what is to be known of it: whether it is the bar, did not run, or has features trained on
+    labels."""
     own = {"the bar": row.get("bar"), "not run": missing(row.get("jobs")), "trained on labels": row.get("contaminated")}
     marks = [mark for mark, said in own.items() if said is True]
     name = named(str(row["arm"]), str(row["data"]), stand_in=row.get("stand_in") is True)
@@ -164,24 +168,24 @@ def arm_of(row: dict[str, Any]) -> str:
 
 
 def spread(row: dict[str, Any], name: str) -> str:
-    """Returns a mean, with its deviation where there is one."""
+    """Returns the mean of a score as a word, with its deviation where there is one."""
     deviation = row.get(f"{name}_sd")
     return number(row.get(name), ".3f") + (f" ± {deviation:.3f}" if deviation and not missing(deviation) else "")
 
 
 def interval(row: dict[str, Any], name: str) -> str:
-    """Returns the interval of a score."""
+    """Returns the interval of a score in words; "" where it is not known."""
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     return "" if missing(low) or missing(high) else f"{low:.3f} to {high:.3f}"
 
 
 def without(row: dict[str, Any]) -> str:
-    """Returns the error of the test part without some modalities, and which."""
+    """Returns the error of the test part without some modalities, and which these are; "" where it was not measured."""
     return "" if missing(row.get("missing_error")) else f"{row['missing_error']:.3f} (without {row['missing']})"
 
 
 def printed_of(row: dict[str, Any]) -> str:
-    """Returns the scores that the thesis prints; "–" for one that it does not."""
+    """Returns the scores that the thesis prints, with "–" for one that it does not; "" where it prints none."""
     own = [row.get(f"printed_{name}") for name in SCORES]
     return "" if all(map(missing, own)) else ", ".join(number(value, ".3f") or "–" for value in own)
 

@@ -63,6 +63,7 @@ class Collection:
 
 
 def checksum_of(*tensors: Tensor) -> str:
+    """Returns the SHA-256 of the values of tensors, in hexadecimal."""
     digest = hashlib.sha256()
     for tensor in tensors:
         digest.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())

@@ -65,7 +65,7 @@ def check_budgets(settings: TraceConfig, size: int) -> None:
 
 
 def below_size(settings: TraceConfig, size: int) -> TraceConfig:
-    """Leaves out, and says so, budgets of as many queries as a matrix of one's own has rows, or more: so many products
+    """Leaves out budgets of as many queries as a matrix of one's own has rows, or more, and says so: so many products
     with unit vectors give the trace exactly. Raises PipelineError where none is left."""
     asked = settings.estimate.queries
     kept = [queries for queries in asked if queries < size]
