@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +42,8 @@ def text_in_words(column: pd.Series) -> str:
     if apart is not None:
         return f" ({shown(column.iloc[0])}); read the file with sep={apart!r}"
     texts = [(row, text) for row, text in enumerate(column) if isinstance(text, str)]
-    bad = pd.to_numeric(pd.Series([text for _, text in texts]), errors="coerce").isna().to_numpy()
+    numbers: Any = pd.to_numeric(pd.Series([text for _, text in texts]), errors="coerce")
+    bad = numbers.isna().to_numpy()
     if not bad.any():
         return f" ({shown(texts[0][1])}); turn it into numbers with pandas.to_numeric"
     row, text = texts[int(np.argmax(bad))]

@@ -104,21 +104,23 @@ class ParentRun(Callback):
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or not system(config.recipe).tracked:
             return
-        from pipeline.multirun.checks import check_sweep, jobs_are_here, varied_keys
+        from pipeline.multirun.checks import check_sweep, jobs_are_here, planned_jobs, varied_keys
         from pipeline.multirun.parent import experiment_name, parent_run
 
         self.compare, self.register = config.compare, config.tracking.register
         self.jobs_here = jobs_are_here(config)
         check_sweep(config)
         varied = ",".join(f"'{key}'" for key in varied_keys(config))
-        self.run = parent_run(config)
+        self.run, jobs = parent_run(config), planned_jobs(config)
+        self.run.tags({"jobs.planned": str(jobs)} if jobs else {})
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
             quoted = experiment_name(config).replace("'", r"\'")
             config.hydra.overrides.task.append(f"tracking.experiment='{quoted}'")
             config.hydra.overrides.task.append(f"tracking.varied=[{varied}]")
         OPEN_PARENTS.append(self)
-        print(f"multirun: {self.run.id}; what the jobs are made of is composed before the first one starts")
+        several = f" {jobs} jobs;" if jobs else ""
+        print(f"multirun: {self.run.id};{several} what they are made of is composed before the first one starts")
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:  # noqa: ARG002
         """Masks the passwords in the overrides of a job, since Hydra prints the overrides of a job that failed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 
@@ -32,6 +33,11 @@ def varied_keys(config: DictConfig) -> list[str]:
     if not is_basic(config):
         return []
     return [key for key, values in planned(config).items() if len(values) > 1]
+
+
+def planned_jobs(config: DictConfig) -> int | None:
+    """Returns how many jobs a multirun is to have; None where another sweeper than Hydra's own draws the values."""
+    return math.prod(map(len, planned(config).values())) if is_basic(config) else None
 
 
 def is_basic(config: DictConfig) -> bool:

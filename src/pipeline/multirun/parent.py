@@ -250,13 +250,15 @@ def had_limits(children: list[MlflowRun]) -> bool:
 
 def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
     """Returns the last lines of a multirun: its jobs, the best of them, its name and where to look."""
-    name = str(run.client.get_run(run.id).info.run_name)
+    own = run.client.get_run(run.id)
+    name, planned = str(own.info.run_name), int(own.data.tags.get("jobs.planned", 0))
     comparison = comparison_of(finished)
     compared = [child for child in finished if is_compared(child, comparison)]
     pruned = len(children) - len(finished) - failed
     stopped = len(stopped_before_end(children))
     counts = {"stopped": stopped, "pruned": pruned}
     said = "".join(f", {number} {what}" for what, number in counts.items() if number)
-    words = f"{len(children)} jobs, {failed - stopped} failed{said}"
+    of = f" of {planned}" if len(children) < planned else ""
+    words = f"{len(children)}{of} jobs, {failed - stopped} failed{said}"
     best = [best_in_words(run.client, compared, comparison)] if compared and comparison is not None else []
     return "\n".join([words, *best, where_to_look(run, name, limited=had_limits(children))])

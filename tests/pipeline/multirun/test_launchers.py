@@ -69,7 +69,7 @@ def test_a_sweep_in_worker_processes_fails_in_part(launcher: str, client, tmp_pa
     assert found.status == 1, found.err
     assert "error: job 1 failed: " in found.err
     assert "second.csv" in found.err.splitlines()[-1]
-    failed = {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0"}
+    failed = {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0", "jobs.planned": "2"}
     assert outcome(client) == ("FAILED", failed, {"0": "FINISHED", "1": "FAILED"})
     assert "second.csv" in runs(client)[1]["1"].data.tags["error"]
 
@@ -83,13 +83,13 @@ def test_a_job_that_fails_again_is_marked_once_and_goes_on_when_it_can(
     for extra in ((), ("resume=true",)):
         assert "job 1 failed" in run_pipeline(*sweep, *extra).error
         assert outcome(client)[1:] == (
-            {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0"},
+            {"jobs": "2", "jobs.failed": "1", "jobs.pruned": "0", "jobs.stopped": "0", "jobs.planned": "2"},
             {"0": "FINISHED", "1": "FAILED"},
         )
     before = runs(client)[1]
     write_table(tmp_path / "second.csv", 2)
     assert run_pipeline(*sweep, "resume=true").status == 0
-    whole = {"jobs": "2", "jobs.failed": "0", "jobs.pruned": "0", "jobs.stopped": "0"}
+    whole = {"jobs": "2", "jobs.failed": "0", "jobs.pruned": "0", "jobs.stopped": "0", "jobs.planned": "2"}
     assert outcome(client) == ("FINISHED", whole, {"0": "FINISHED", "1": "FINISHED"})
     assert runs(client)[1]["0"].info.end_time == before["0"].info.end_time
 

@@ -216,7 +216,8 @@ def test_a_sweep_that_was_stopped_goes_on(run_pipeline, client, monkeypatch) -> 
     monkeypatch.setattr(psrnn, "refine_stage", stopped)
     ended = run_pipeline(*arguments)
     assert ended.status != 0
-    assert "3 jobs, 0 failed, 1 stopped" in ended.out
+    assert "; 4 jobs; what they are made of" in ended.out
+    assert "3 of 4 jobs, 0 failed, 1 stopped" in ended.out
     before, children = parent_and_children(client)
     done = {child.info.run_id for child in children if child.info.status == "FINISHED"}
     assert (len(children), len(done), before.info.status) == (3, 2, "KILLED")
