@@ -259,6 +259,7 @@ def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], faile
     counts = {"stopped": stopped, "pruned": pruned}
     said = "".join(f", {number} {what}" for what, number in counts.items() if number)
     of = f" of {planned}" if len(children) < planned else ""
-    words = f"{len(children)}{of} jobs, {failed - stopped} failed{said}"
+    noun = "job" if len(children) == 1 and not of else "jobs"
+    words = f"{len(children)}{of} {noun}, {failed - stopped} failed{said}"
     best = [best_in_words(run.client, compared, comparison)] if compared and comparison is not None else []
     return "\n".join([words, *best, where_to_look(run, name, limited=had_limits(children))])
