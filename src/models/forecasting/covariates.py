@@ -17,7 +17,7 @@ from models.forecasting.calendar import (
     names_of_waves,
     season_waves,
 )
-from models.forecasting.estimator_input import Rows, read
+from models.forecasting.estimator_input import Rows
 from models.runtime.parameters import shown
 
 
@@ -119,24 +119,6 @@ class FromStart(NamedTuple):
     """Holds series that begin with the first row of the data fitted to, so that their place in a season is known."""
 
     data: Any
-
-
-def read_histories(data: Any, columns: Columns) -> Rows:
-    """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
-    columns in the order of `Columns.labels`.
-
-    Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError where the season
-    counts the rows fitted to, so that it is not known which row of it the series begin in.
-    """
-    if isinstance(data, FromStart):
-        return read(data.data, labels=columns.labels)
-    rows = read(data, labels=columns.labels)
-    if columns.season is not None and columns.clock.unit == "rows":
-        raise ValueError(
-            "nothing says which row of the season X begins in: the data fitted to have no index of times or row "
-            "numbers in even steps; fit a table with one and give X with it, or go on from its end with update"
-        )
-    return rows
 
 
 def _check_roles(labels: Sequence[Any], known: Sequence[Any], targets: Sequence[Any]) -> None:

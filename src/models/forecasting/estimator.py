@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from models.forecasting.backtest import BacktestResult
-from models.forecasting.covariates import read_histories
 from models.forecasting.estimator_checks import check_coverage, check_shared_parameters
 from models.forecasting.estimator_input import Form, Rows, handed_back, of_labels, read
 from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
 from models.forecasting.following import check_following, index_ahead, known_ahead
+from models.forecasting.histories import read_histories
 from models.forecasting.learnt import Learnt, learn
 from models.forecasting.position import Position, forecast, moved, positions_of, say_short
 from models.runtime.parameters import path, whole_number, yes_or_no
@@ -37,7 +37,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
     Rows are time steps of equal length and columns are features; NaN is a gap, which nothing is put into. A table
     whose index has two levels, group and time, holds several series that one model is fitted to. Columns go by their
-    names. Forecasts have the form of the data: a table with the index continued, or an array.
+    names, or those of an array by their order. Forecasts have the form of the data: a table with the index continued,
+    or an array.
 
     Parameters are kept as they are given and checked in `fit`:
 
@@ -116,9 +117,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
     @property
     def validation_errors_(self) -> dict[str, np.ndarray]:
-        """Returns the mean squared error of forecasts of the validation part, (horizon,) each, by what forecasts:
-        "model", "last value", "season before". It is in standard deviations of the part fitted to, and a mean over the
-        targets."""
+        """Returns the mean squared error of forecasts of the validation part, (horizon,) each, in standard deviations
+        of the part fitted to, a mean over the targets; by what forecasts: "model", "last value", "season before"."""
         return dict(self._fitted().errors)
 
     @property
@@ -142,8 +142,9 @@ class ForecastingEstimator(BaseEstimator, ABC):
     def predict(self, horizon: int, X: Any = None, *, known: Any = None) -> Any:
         """Returns the forecast of the `horizon` rows after the last one, in the units and the form of the data.
 
-        X: other series to go on from, whole histories with the columns of the data; None goes on from the rows of
-        `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series, as a table or an array.
+        X: other series to go on from, whole histories with the columns of `fit` (an array has them in its order); None
+        goes on from the rows of `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series,
+        as a table, or as an array with them in the order of `covariates`.
         Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, …. Where a
         series of X has fewer rows than `history_`, a `UserWarning` says so.
         Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for other columns than
@@ -151,7 +152,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """
         learnt = self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)
-        positions, form = self._positions_of(X)
+        positions, form = self._positions_of(None if X is None else self._histories(X))
         indices = {key: index_ahead(position.tail, horizon) for key, position in positions.items()}
         covariates = known_ahead(known, learnt.columns.known, indices, horizon, form)
         with threads_for(learnt.forecaster.model):
@@ -163,11 +164,13 @@ class ForecastingEstimator(BaseEstimator, ABC):
         known = learnt.columns.known_rows(covariates, index, first=position.rows)
         return forecast(learnt.forecaster, learnt.columns, position, known)
 
-    def _positions_of(self, data: Any) -> tuple[dict[Any, Position], Form]:
+    def _histories(self, data: Any) -> Rows:
+        return read_histories(data, self._fitted())
+
+    def _positions_of(self, rows: Rows | None) -> tuple[dict[Any, Position], Form]:
         learnt = self._fitted()
-        if data is None:
+        if rows is None:
             return self._positions, learnt.form
-        rows = read_histories(data, learnt.columns)
         positions = positions_of(learnt.forecaster, learnt.columns, rows.groups)
         say_short(positions.values(), self.history_, stacklevel=4)
         return positions, rows.form
@@ -228,8 +231,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         The first rows of a series, before which little was seen, are predicted by autoregressions of lower order or
         the mean. Raises ValueError for other columns than those of `fit`, and for values too large to reckon with.
         """
-        learnt = self._fitted()
-        rows = read_histories(X, learnt.columns)
+        rows, learnt = self._histories(X), self._fitted()
         keys, indices = zip(*((group.key, group.index) for group in rows.groups), strict=True)
         return handed_back(one_step(learnt, rows), keys, indices, learnt.columns.targets, rows.form)
 
@@ -241,9 +243,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         higher is better. Raises ValueError for other columns, for values too large to be squared, and where nothing
         changes from row to row.
         """
-        learnt = self._fitted()
-        rows = read_histories(X, learnt.columns)
-        return skill(learnt, rows)
+        rows = self._histories(X)
+        return skill(self._fitted(), rows)
 
     def backtest(self, X: Any, *, horizon: int = 24, first: int | None = None, step: int = 1) -> BacktestResult:
         """Returns forecasts from many rows of X beside what came, with the model as it is: see
@@ -253,11 +254,10 @@ class ForecastingEstimator(BaseEstimator, ABC):
         the model wants to have seen. step: rows between one forecast and the next. The covariates of X are known.
         `.by_horizon()` of the result has the errors. Raises ValueError as `models.forecasting.backtest.backtest` does.
         """
-        learnt = self._fitted()
         ahead, apart = whole_number("horizon", horizon, most=MOST_STEPS), whole_number("step", step)
-        rows = read_histories(X, learnt.columns)
+        rows = self._histories(X)
         seen = max(1, self.history_) if first is None else whole_number("first", first)
-        return backtested(learnt, rows, first=seen, step=apart, horizon=ahead)
+        return backtested(self._fitted(), rows, first=seen, step=apart, horizon=ahead)
 
     def plot(
         self,
