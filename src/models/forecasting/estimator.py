@@ -17,7 +17,7 @@ from models.forecasting.estimator_input import Form, Rows, handed_back, of_label
 from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
-from models.forecasting.following import check_following, index_ahead, known_ahead
+from models.forecasting.following import check_following, index_ahead, known_ahead, told_ahead
 from models.forecasting.histories import read_histories
 from models.forecasting.learnt import Learnt, learn
 from models.forecasting.position import Position, forecast, moved, positions_of, say_short
@@ -106,8 +106,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
     @property
     def history_(self) -> int:
-        """Returns how many rows of a series the model wants before its first forecast; `Forecaster.history` says what
-        it does with fewer."""
+        """Returns how many rows of a series the model wants before its first forecast, see `Forecaster.history`."""
         return self._fitted().forecaster.history
 
     @property
@@ -145,27 +144,28 @@ class ForecastingEstimator(BaseEstimator, ABC):
         X: other series to go on from, whole histories with the columns of `fit` (an array has them in its order); None
         goes on from the rows of `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series,
         as a table, or as an array with them in the order of `covariates`.
-        Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, …. Where a
-        series of X has fewer rows than `history_`, a `UserWarning` says so.
+        Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, …. A
+        `UserWarning` tells of a series of X that is uneven, has another step than `fit`, or has less than `history_`.
         Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for other columns than
-        those of `fit`, and for other rows of `known`.
+        those of `fit`, other rows of `known`, and a calendar or a season that X does not tell of the rows to come.
         """
         learnt = self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)
         positions, form = self._positions_of(None if X is None else self._histories(X))
         indices = {key: index_ahead(position.tail, horizon) for key, position in positions.items()}
-        covariates = known_ahead(known, learnt.columns.known, indices, horizon, form)
+        covariates = known_ahead(known, learnt.columns.known, positions, horizon, form)
         with threads_for(learnt.forecaster.model):
-            forecasts = [self._forecast(positions[key], indices[key], covariates[key]) for key in positions]
+            forecasts = [self._forecast(positions[key], covariates[key]) for key in positions]
         return handed_back(forecasts, list(positions), list(indices.values()), learnt.columns.targets, form)
 
-    def _forecast(self, position: Position, index: Any, covariates: np.ndarray) -> np.ndarray:
+    def _forecast(self, position: Position, covariates: np.ndarray) -> np.ndarray:
         learnt = self._fitted()
+        index = told_ahead(position.tail, len(covariates))
         known = learnt.columns.known_rows(covariates, index, first=position.rows)
         return forecast(learnt.forecaster, learnt.columns, position, known)
 
     def _histories(self, data: Any) -> Rows:
-        return read_histories(data, self._fitted())
+        return read_histories(data, self._fitted(), self._positions)
 
     def _positions_of(self, rows: Rows | None) -> tuple[dict[Any, Position], Form]:
         learnt = self._fitted()

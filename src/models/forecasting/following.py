@@ -10,7 +10,7 @@ import numpy as np
 
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
-from models.forecasting.frame import UNEVEN, index_after
+from models.forecasting.frame import UNEVEN, even_step, index_after
 from models.forecasting.position import Position
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
@@ -33,6 +33,15 @@ def index_ahead(tail: Any, horizon: int) -> Any:
         return index_after(tail, horizon)
 
 
+def told_ahead(tail: Any, horizon: int) -> Any:
+    """Returns the index of the `horizon` rows after its end where it tells that; None where it does not, so that those
+    of `index_ahead` count 1, 2, … for want of it."""
+    if tail is None or (tail.dtype.kind in "iu" and not hasattr(tail, "step") and even_step(tail) is None):
+        return None
+    index = index_ahead(tail, horizon)
+    return index if _kind(index) == _kind(tail) else None
+
+
 def check_goes_on(columns: Columns, index: Any) -> None:
     """Raises ValueError where calendar or season go by an index whose end does not tell the one of the next row."""
     unit = "rows" if columns.season is None else columns.clock.unit
@@ -48,44 +57,45 @@ def check_goes_on(columns: Columns, index: Any) -> None:
 
 
 def known_ahead(
-    given: Any, labels: Sequence[Any], indices: Mapping[Any, Any], horizon: int, form: Form
+    given: Any, labels: Sequence[Any], positions: Mapping[Any, Position], horizon: int, form: Form
 ) -> dict[Any, np.ndarray]:
     """Returns the covariates of the rows to come, (horizon, covariate), by series.
 
-    labels: of the covariates; indices: of the rows to come, by series. Raises ValueError where they are missing, have
+    labels: of the covariates; positions: where the series end. Raises ValueError where they are missing, have
     gaps, or belong to other rows or series.
     """
     if not labels:
         if given is not None:
             raise ValueError("this forecaster was fitted without covariates; leave known out")
-        return dict.fromkeys(indices, np.zeros((horizon, 0)))
+        return dict.fromkeys(positions, np.zeros((horizon, 0)))
     wanted = f"known must hold {', '.join(map(str, labels))} for the {horizon} rows to come"
     if given is None:
         raise ValueError(wanted)
     rows = read(given, name="known", labels=labels)
     groups = {group.key: group for group in rows.groups}
-    if rows.form.grouping != form.grouping or set(groups) != set(indices):
+    if rows.form.grouping != form.grouping or set(groups) != set(positions):
         raise ValueError(f"{wanted}, for each series of the data")
-    for key, index in indices.items():
-        _check_known(groups[key], index, horizon, wanted)
-    return {key: groups[key].values for key in indices}
+    for key, position in positions.items():
+        _check_known(groups[key], position.tail, horizon, wanted)
+    return {key: groups[key].values for key in positions}
 
 
-def _check_known(group: Group, index: Any, horizon: int, wanted: str) -> None:
+def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
     if len(group.values) != horizon:
         raise ValueError(f"{wanted}, got {len(group.values)}")
     gaps = np.isnan(group.values).any(1)
     if gaps.any():
         raise ValueError(f"{wanted}, and row {int(np.argmax(gaps))} has a gap; fill it")
-    own: Any = group.index
+    index, own = told_ahead(tail, horizon), group.index
+    if index is None or own is None:
+        return
     both_dated, both_counted = _dated(index) and _dated(own), _counts(index) and _counts(own)
     if (both_dated or both_counted) and list(index) != list(own):
         raise ValueError(f"{wanted}, {index[0]} to {index[-1]}; it has {own[0]} to {own[-1]}")
 
 
 def _counts(index: Any) -> bool:
-    """Says whether an index goes on with row numbers of the data, not with 1, 2, … for want of them (`index_after`)."""
-    return index is not None and index.dtype.kind in "iu" and index.name != "step"
+    return index.dtype.kind in "iu"
 
 
 def _dated(index: Any) -> bool:
@@ -127,8 +137,8 @@ def _check_follows(group: Group, tail: Any) -> None:
         return
     if not last < first:
         raise ValueError(f"new_rows begins at {first}, and the rows so far end at {last}; give rows that follow")
-    expected = index_ahead(tail, len(group.index))
-    if expected.name == "step" or _kind(expected) != _kind(tail):
+    expected = told_ahead(tail, len(group.index))
+    if expected is None:
         return
     differs = ~_alike(group.index, expected, expected[0] - last)
     if differs.any():

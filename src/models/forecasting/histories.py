@@ -1,27 +1,42 @@
-"""Series that a model was not fitted to: read, and brought to the columns of the data that it was fitted to."""
+"""Series that a model was not fitted to: read, brought to the columns of the data fitted to, and checked."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from models.forecasting.calendar import times_in
 from models.forecasting.covariates import Columns, FromStart
-from models.forecasting.estimator_input import Rows, of_labels, read
+from models.forecasting.estimator_input import TAIL, Group, Rows, of_labels, read
+from models.forecasting.frame import even_step, step_of
 from models.forecasting.learnt import Learnt
+from models.forecasting.position import Position
+from models.forecasting.row_checks import say_uneven
+
+DAY = 23 * 3600e9  # nanoseconds of the shortest: from here on the steps of one calendar are of unlike lengths
+UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at least a day, such as months
 
 
-def read_histories(data: Any, learnt: Learnt) -> Rows:
+def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position]) -> Rows:
     """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
     columns in the order of `Columns.labels`.
 
     An array has its columns in the order of the data fitted to (`Learnt.labels`), a table goes by their names.
+    positions: where the data fitted to end. Warns of uneven times, and of another step than theirs.
     Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError where the season
     counts the rows fitted to, so that it is not known which row of it the series begin in.
     """
     began = isinstance(data, FromStart)
     rows = read(data.data if began else data, labels=learnt.labels)
+    groups = of_labels(rows, learnt.columns.labels)
     if not began:
         _check_season(learnt.columns)
-    return rows._replace(groups=of_labels(rows, learnt.columns.labels), labels=learnt.columns.labels)
+        say_uneven(groups, learnt.columns, stacklevel=5)
+        _say_other_step(groups, [position.tail for position in positions.values()])
+    return rows._replace(groups=groups, labels=learnt.columns.labels)
 
 
 def _check_season(columns: Columns) -> None:
@@ -30,3 +45,54 @@ def _check_season(columns: Columns) -> None:
             "nothing says which row of the season X begins in: the data fitted to have no index of times or row "
             "numbers in even steps; fit a table with one and give X with it, or go on from its end with update"
         )
+
+
+class Step(NamedTuple):
+    """Says how far apart the rows of an index are. unit: "times" and "spans", in nanoseconds, or "numbers"."""
+
+    unit: str
+    length: float
+
+    def __str__(self) -> str:
+        """Returns the step as people read it."""
+        import pandas as pd
+
+        return f"{self.length:g}" if self.unit == "numbers" else str(pd.Timedelta(int(self.length), "ns"))
+
+    def is_like(self, other: Step) -> bool:
+        """Says whether two steps are the same, up to rounding and the unlike lengths of days, months and years."""
+        share = UNLIKE_DAYS if self.unit == "times" and other.length >= DAY else UNLIKE
+        return self.unit == other.unit and abs(self.length - other.length) <= share * other.length
+
+
+def step_between(index: Any) -> Step | None:
+    """Returns the step at the end of an index, the shortest of times in a calendar; None where its rows tell none."""
+    if index is None:
+        return None
+    index = index[-TAIL:]
+    times = times_in(index)
+    if times is not None:
+        even = len(times) > 1 and step_of(times) is not None
+        return Step("times", float(np.diff(times.as_unit("ns").asi8).min())) if even else None
+    if index.dtype.kind == "m":
+        index, unit = index.as_unit("ns").astype(np.int64), "spans"
+    else:
+        unit = "numbers"
+    step = index.step if hasattr(index, "step") else even_step(index)
+    return None if step is None else Step(unit, float(step))
+
+
+def _say_other_step(groups: Sequence[Group], tails: Sequence[Any]) -> None:
+    """Warns of the first series whose rows are further apart, or less far, than those at the ends of the data fitted
+    to."""
+    fitted_to = [step for tail in tails if (step := step_between(tail)) is not None]
+    for group in groups:
+        step = step_between(group.index)
+        own = [each for each in fitted_to if step is not None and each.unit == step.unit]
+        if step is not None and own and not any(step.is_like(each) for each in own):
+            warnings.warn(
+                f"the rows of X are {step} apart, and those of the data fitted to {own[0]}; each counts as one step of "
+                "theirs; bring X to their step, with DataFrame.resample say",
+                stacklevel=5,
+            )
+            return

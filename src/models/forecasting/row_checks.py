@@ -33,8 +33,14 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
         raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
     _say_texts(groups)
     _say_times(groups, columns)
+    say_uneven(groups, columns, stacklevel=7)
+
+
+def say_uneven(groups: Sequence[Group], columns: Columns, *, stacklevel: int) -> None:
+    """Warns of each series whose times, spans or fractions are uneven, and of uneven numbers where a season counts
+    rows."""
     for group in groups:
-        _say_uneven(group, columns)
+        _say_uneven(group, columns, stacklevel + 1)
 
 
 def check_season(groups: Sequence[Group], season: int, share: float) -> None:
@@ -95,7 +101,7 @@ def may_be_times(values: np.ndarray) -> bool:
     return bool((values == np.round(values)).all() or (np.abs(steps - step) <= UNEVEN * step).all())
 
 
-def _say_uneven(group: Group, columns: Columns) -> None:
+def _say_uneven(group: Group, columns: Columns, stacklevel: int) -> None:
     index = group.index
     if index is None or len(index) < 3:
         return
@@ -111,5 +117,5 @@ def _say_uneven(group: Group, columns: Columns) -> None:
     counted = ", in the season too" if told else ""
     warnings.warn(
         f"the {noun} of the index are uneven, and each row counts as one step{counted}; {how}",
-        stacklevel=7,
+        stacklevel=stacklevel,
     )

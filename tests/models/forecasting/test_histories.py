@@ -68,3 +68,91 @@ def test_the_covariate_of_an_array_is_used() -> None:
 def test_the_last_value_of_an_array_is_that_of_the_target() -> None:
     values = three_columns(60).to_numpy()
     assert LastValueForecaster(target=[1]).fit(values[:50]).predict(1, values) == values[-1, 1]
+
+
+HOURS = pd.date_range("2024-05-01", periods=300, freq="h")
+
+
+def day_waves(index: Any, place: np.ndarray | None = None) -> pd.DataFrame:
+    """A wave of 24 rows with a spike and little noise, the same of the same place."""
+    place = np.arange(len(index)) if place is None else place
+    noise = np.random.default_rng(0).normal(size=1000)[place]
+    return pd.DataFrame({"y": np.sin(2 * np.pi * place / 24) + 0.3 * (place % 24 == 5) + 0.02 * noise}, index=index)
+
+
+@pytest.fixture(scope="module")
+def hourly() -> VARForecaster:
+    return VARForecaster(orders=24).fit(day_waves(HOURS))
+
+
+LATER = day_waves(pd.date_range(HOURS[-1], periods=61, freq="h")[1:], 300 + np.arange(60))
+TABLES: dict[str, Callable[[Any, Any], Any]] = {
+    **CALLS,
+    "predict": lambda forecaster, X: forecaster.predict(2, X),
+    "predict_interval": lambda forecaster, X: forecaster.predict_interval(1, 0.5, X),
+}
+
+
+@pytest.mark.parametrize("call", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (np.r_[0:55, 57:60], "the times of the index are uneven"),
+        (np.s_[::2], "the rows of X are 0 days 02:00:00 apart, and those of the data fitted to 0 days 01:00:00"),
+    ],
+    ids=["uneven", "two hours"],
+)
+def test_other_times_than_those_of_fit_are_warned_of_once(
+    call: Callable[[Any, Any], Any], rows: Any, said: str, hourly: VARForecaster
+) -> None:
+    with pytest.warns(UserWarning, match=said) as warned:
+        call(hourly, LATER.iloc[rows])
+    assert len(warned) == 1
+    if call is not TABLES["predict_interval"]:  # which asks predict
+        assert warned[0].filename == __file__
+    call(hourly, LATER)  # and not of the same times
+
+
+def test_a_loaded_model_knows_the_step_of_its_data(hourly: VARForecaster, tmp_path: Any) -> None:
+    hourly.save(tmp_path / "model")
+    with pytest.warns(UserWarning, match="the rows of X are 0 days 02:00:00 apart"):
+        VARForecaster.load(tmp_path / "model").score(LATER[::2])
+
+
+@pytest.mark.parametrize(
+    ("index", "other"),
+    [
+        (pd.RangeIndex(0, 600, 2), pd.RangeIndex(600, 660)),
+        (pd.Index(0.1 * np.arange(300)), pd.Index(0.2 * np.arange(300, 360))),
+        (pd.to_timedelta(np.arange(300), unit="s"), pd.to_timedelta(np.arange(60), unit="min")),
+        (pd.date_range("2000", periods=300, freq="MS"), pd.date_range("2030", periods=60, freq="QS")),
+        (pd.period_range("2000", periods=300, freq="D"), pd.period_range("2030", periods=60, freq="W")),
+        (pd.date_range("2000", periods=300, freq="B"), pd.date_range("2030", periods=60, freq="W-TUE")),
+    ],
+    ids=["numbers", "fractions", "spans", "months", "periods", "working days"],
+)
+def test_another_step_is_told_of_in_any_index(index: pd.Index, other: pd.Index) -> None:
+    forecaster = LastValueForecaster().fit(day_waves(index))
+    with pytest.warns(UserWarning, match="^the rows of X are .* apart"):
+        forecaster.score(day_waves(other))
+
+
+@pytest.mark.parametrize("freq", ["ME", "MS", "BME", "QS", "YS", "B", "D", "W-TUE", "6h", "2MS", "15min"])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_the_step_of_fit_is_the_same_in_pieces_of_it(freq: str, zone: str | None) -> None:
+    data = day_waves(pd.date_range("1960-03-31", periods=220, freq=freq, tz=zone))
+    forecaster = LastValueForecaster().fit(data[:100])
+    for first in range(0, 200, 3):
+        forecaster.predict(1, data[first : first + 11])
+
+
+def test_a_season_is_never_read_from_numbers_that_stand_in() -> None:
+    data = day_waves(pd.RangeIndex(360))
+    forecaster = VARForecaster(orders=1, season=24).fit(data[:300])
+    with pytest.raises(
+        ValueError, match=r"season goes by the numbers .* \(after uneven ones none are known\); give"
+    ) as no:
+        forecaster.predict(5, data[300:].drop(357))
+    assert "\n" not in str(no.value)
+    forecaster.score(data[300:].drop(357))  # these rows say where they are
+    np.testing.assert_allclose(forecaster.predict(5, data[300:355]), data[355:], atol=0.1)

@@ -101,6 +101,7 @@ def hours(rows: int) -> pd.DataFrame:
     return pd.DataFrame({"load": load}, index=pd.date_range("2024-01-01", periods=rows, freq="h"))
 
 
+@pytest.mark.filterwarnings("ignore:the times of the index are uneven, and each row counts as one step; put")
 @pytest.mark.parametrize(
     "series",
     [hours(60).to_numpy(), hours(60).reset_index(drop=True), hours(60).iloc[np.r_[0:30, 31:60]]],
