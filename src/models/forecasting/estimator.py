@@ -17,7 +17,7 @@ from models.forecasting.estimator_input import Form, Rows, handed_back, of_label
 from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
-from models.forecasting.following import check_following, index_ahead, known_ahead, told_ahead
+from models.forecasting.following import following, index_ahead, known_ahead, told_ahead
 from models.forecasting.histories import read_histories
 from models.forecasting.learnt import Learnt, learn
 from models.forecasting.position import Position, forecast, moved, positions_of, say_short
@@ -207,7 +207,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """
         learnt = self._fitted()
         rows = read(new_rows, name="new_rows", labels=learnt.labels)
-        check_following(rows, learnt.form, self._positions)
+        rows = following(rows, learnt.form, self._positions)
         if yes_or_no("refit", refit):
             self._fit_to(self._with(rows))
             return self

@@ -12,6 +12,7 @@ from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
 from models.forecasting.frame import UNEVEN, even_step, index_after
 from models.forecasting.position import Position
+from models.forecasting.zones import in_zone
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
 
@@ -76,7 +77,8 @@ def known_ahead(
     if rows.form.grouping != form.grouping or set(groups) != set(positions):
         raise ValueError(f"{wanted}, for each series of the data")
     for key, position in positions.items():
-        _check_known(groups[key], position.tail, horizon, wanted)
+        (zoned,) = in_zone([groups[key]], [position.tail], "known")
+        _check_known(zoned, position.tail, horizon, wanted)
     return {key: groups[key].values for key in positions}
 
 
@@ -111,17 +113,23 @@ def _named(index: Any) -> bool:
     return index.dtype.kind not in "iufMm" and not _periods(index)
 
 
-def check_following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> None:
-    """Raises ValueError for rows of another form than the data, of series that there were none of, and for rows that do
-    not follow those seen so far."""
+def following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> Rows:
+    """Returns rows that follow those seen so far, with times in the zone of these.
+
+    Raises ValueError for rows of another form than the data, of series that there were none of, for rows that do not
+    follow, and for times with a zone beside such without."""
     if (rows.form.kind, rows.form.grouping) != (form.kind, form.grouping):
         raise ValueError(f"new_rows must come as X did in fit, as {described(form)}")
     if form.grouping == "list" and len(rows.groups) != len(positions):
         raise ValueError(f"new_rows has {len(rows.groups)} series, and X had {len(positions)}; give a part for each")
+    groups = []
     for group in rows.groups:
         if group.key not in positions:
             raise ValueError(f"new_rows has the group {group.key}, which fit did not see; predict takes it as X")
-        _check_follows(group, positions[group.key].tail)
+        tail = positions[group.key].tail
+        groups += in_zone([group], [tail], "new_rows")
+        _check_follows(groups[-1], tail)
+    return rows._replace(groups=groups)
 
 
 def _check_follows(group: Group, tail: Any) -> None:

@@ -15,6 +15,7 @@ from models.forecasting.frame import even_step, step_of
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
 from models.forecasting.row_checks import say_uneven
+from models.forecasting.zones import in_zone
 
 DAY = 23 * 3600e9  # nanoseconds of the shortest: from here on the steps of one calendar are of unlike lengths
 UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at least a day, such as months
@@ -22,20 +23,22 @@ UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at
 
 def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position]) -> Rows:
     """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
-    columns in the order of `Columns.labels`.
+    columns in the order of `Columns.labels` and times in the zone of the data fitted to.
 
     An array has its columns in the order of the data fitted to (`Learnt.labels`), a table goes by their names.
     positions: where the data fitted to end. Warns of uneven times, and of another step than theirs.
-    Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError where the season
-    counts the rows fitted to, so that it is not known which row of it the series begin in.
+    Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError for times with
+    and without a zone (`models.forecasting.zones.in_zone`), and where the season counts the rows fitted to, so that it
+    is not known which row of it the series begin in.
     """
     began = isinstance(data, FromStart)
     rows = read(data.data if began else data, labels=learnt.labels)
-    groups = of_labels(rows, learnt.columns.labels)
+    tails = [position.tail for position in positions.values()]
+    groups = in_zone(of_labels(rows, learnt.columns.labels), tails, "X")
     if not began:
         _check_season(learnt.columns)
         say_uneven(groups, learnt.columns, stacklevel=5)
-        _say_other_step(groups, [position.tail for position in positions.values()])
+        _say_other_step(groups, tails)
     return rows._replace(groups=groups, labels=learnt.columns.labels)
 
 
