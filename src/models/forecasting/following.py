@@ -89,15 +89,15 @@ def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
     if gaps.any():
         raise ValueError(f"{wanted}, and row {int(np.argmax(gaps))} has a gap; fill it")
     index, own = told_ahead(tail, horizon), group.index
-    if index is None or own is None:
-        return
-    both_dated, both_counted = _dated(index) and _dated(own), _counts(index) and _counts(own)
-    if (both_dated or both_counted) and list(index) != list(own):
+    if index is not None and own is not None and not _are_of(own, index, index[0] - tail[-1]):
         raise ValueError(f"{wanted}, {index[0]} to {index[-1]}; it has {own[0]} to {own[-1]}")
 
 
-def _counts(index: Any) -> bool:
-    return index.dtype.kind in "iu"
+def _are_of(own: Any, index: Any, step: Any) -> bool:
+    """Says whether rows are those of `index`, as far as an index of the same kind tells that."""
+    if _dated(own) and _dated(index):
+        return list(own) == list(index)
+    return _kind(own) != _kind(index) or bool(_alike(own, index, step).all())
 
 
 def _dated(index: Any) -> bool:
@@ -156,11 +156,12 @@ def _check_follows(group: Group, tail: Any) -> None:
 
 
 def _alike(index: Any, expected: Any, step: Any) -> np.ndarray:
-    """Returns which rows have the times or the numbers expected, fractions up to a thousandth of their step, bool
-    (row,)."""
+    """Returns which rows have the times or the numbers expected, fractions up to a thousandth of their step and to
+    rounding, bool (row,)."""
     if expected.dtype.kind != "f":
         return np.asarray(index == expected)
-    return np.abs(np.asarray(index - expected)) <= UNEVEN * abs(step)
+    rounding = 4 * float(np.finfo(index.dtype).eps) * np.abs(np.asarray(expected))
+    return np.abs(np.asarray(index - expected)) <= UNEVEN * abs(step) + rounding
 
 
 def _kind(index: Any) -> tuple[Any, ...]:

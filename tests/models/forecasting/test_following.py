@@ -1,0 +1,72 @@
+"""Rows that come after those fitted to: whatever the index, they have to follow, and `known` has to be of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from models import LastValueForecaster, VARForecaster
+
+pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+ROWS = 120
+INDICES = {
+    "times": pd.date_range("2024-01-01", periods=ROWS, freq="h"),
+    "numbers": pd.RangeIndex(5, 5 + ROWS),
+    "fractions": pd.Index(0.1 * np.arange(ROWS)),
+    "rounded fractions": pd.Index((3000 + 0.1 * np.arange(ROWS)).astype(np.float32)),
+    "spans": pd.to_timedelta(40 * np.arange(ROWS), unit="ms"),
+}
+
+
+def table(index: pd.Index) -> pd.DataFrame:
+    generator = np.random.default_rng(0)
+    price = generator.normal(size=ROWS)
+    return pd.DataFrame({"load": 2 * price + 0.01 * generator.normal(size=ROWS), "price": price}, index=index)
+
+
+@pytest.mark.parametrize("name", ["step", "time"])
+@pytest.mark.parametrize("kind", INDICES)
+def test_known_values_of_other_rows_are_refused(kind: str, name: str) -> None:
+    data = table(INDICES[kind].rename(name))
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])
+    for horizon in (1, 3):
+        for other in (slice(99, 99 + horizon), slice(101, 101 + horizon)):
+            with pytest.raises(ValueError, match=r"known must hold price .*; it has") as refused:
+                forecaster.predict(horizon, known=data[["price"]][other])
+            assert "\n" not in str(refused.value)
+    ahead = forecaster.predict(3, known=data[["price"]][100:103])
+    np.testing.assert_allclose(ahead["load"], data["load"][100:103], atol=0.1)
+
+
+@pytest.mark.parametrize("kind", INDICES)
+def test_rows_that_are_missing_are_refused_whatever_the_index_is_called(kind: str) -> None:
+    data = table(INDICES[kind].rename("step"))
+    forecaster = LastValueForecaster().fit(data[:100])
+    with pytest.raises(ValueError, match=r"new_rows begins at .* put in empty rows"):
+        forecaster.update(data[106:])
+    assert forecaster.update(data[100:106]).predict(1).index.name == "step"
+
+
+def test_fractions_are_the_same_up_to_rounding() -> None:
+    data = table(INDICES["fractions"])
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])
+    known = data[["price"]][100:103]
+    right = forecaster.predict(3, known=known.to_numpy())
+    np.testing.assert_allclose(forecaster.predict(3, known=known.set_axis(known.index + 1e-6)), right)
+
+
+@pytest.mark.filterwarnings("ignore:the times of the index are uneven")
+@pytest.mark.parametrize("index", [INDICES["times"], pd.RangeIndex(ROWS)], ids=["times", "numbers"])
+def test_an_uneven_index_tells_no_rows_to_come(index: pd.Index) -> None:
+    data = table(index)
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100].drop(index[97]))
+    ahead = forecaster.predict(3, known=data[["price"]][100:103])
+    assert (list(ahead.index), ahead.index.name) == ([1, 2, 3], "step")
+    forecaster.update(data[106:])
+
+
+def test_row_numbers_from_0_do_not_say_which_rows_they_are_of_beside_times() -> None:
+    data = table(INDICES["times"])
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])
+    forecaster.predict(3, known=data[["price"]][100:103].reset_index(drop=True))
