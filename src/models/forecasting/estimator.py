@@ -18,7 +18,7 @@ from models.forecasting.estimator_scores import backtested, bounds, interval_rad
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
 from models.forecasting.following import following, index_ahead, known_ahead, told_ahead
-from models.forecasting.histories import read_histories
+from models.forecasting.histories import in_order_of, read_histories
 from models.forecasting.learnt import Learnt, learn
 from models.forecasting.position import Position, forecast, moved, positions_of, say_short
 from models.runtime.parameters import path, whole_number, yes_or_no
@@ -226,14 +226,15 @@ class ForecastingEstimator(BaseEstimator, ABC):
         return before.followed_by(rows)
 
     def predict_one_step(self, X: Any) -> Any:
-        """Returns the prediction of each row of X from the rows before it, in the form of X: the index is that of X.
+        """Returns the prediction of each row of X from the rows before it, in the form of X, with its index.
 
         The first rows of a series, before which little was seen, are predicted by autoregressions of lower order or
         the mean. Raises ValueError for other columns than those of `fit`, and for values too large to reckon with.
         """
         rows, learnt = self._histories(X), self._fitted()
         keys, indices = zip(*((group.key, group.index) for group in rows.groups), strict=True)
-        return handed_back(one_step(learnt, rows), keys, indices, learnt.columns.targets, rows.form)
+        found = handed_back(one_step(learnt, rows), keys, indices, learnt.columns.targets, rows.form)
+        return in_order_of(found, X, rows.form)
 
     def score(self, X: Any, y: None = None) -> float:  # noqa: ARG002
         """Returns the skill of one-step predictions of X over the last value: 1 − MSE / MSE of the last value.
@@ -243,8 +244,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         higher is better. Raises ValueError for other columns, for values too large to be squared, and where nothing
         changes from row to row.
         """
-        rows = self._histories(X)
-        return skill(self._fitted(), rows)
+        return skill(self._fitted(), self._histories(X))
 
     def backtest(self, X: Any, *, horizon: int = 24, first: int | None = None, step: int = 1) -> BacktestResult:
         """Returns forecasts from many rows of X beside what came, with the model as it is: see

@@ -10,7 +10,7 @@ import numpy as np
 
 from models.forecasting.calendar import times_in
 from models.forecasting.covariates import Columns, FromStart
-from models.forecasting.estimator_input import TAIL, Group, Rows, of_labels, read
+from models.forecasting.estimator_input import TAIL, Form, Group, Rows, of_labels, read
 from models.forecasting.frame import even_step, step_of
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
@@ -40,6 +40,19 @@ def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position])
         say_uneven(groups, learnt.columns, stacklevel=5)
         _say_other_step(groups, tails)
     return rows._replace(groups=groups, labels=learnt.columns.labels)
+
+
+def in_order_of(found: Any, data: Any, form: Form) -> Any:
+    """Returns what `handed_back` made of every row of the data in the order of their rows, a table with their index."""
+    if form.kind != "frame":
+        return found
+    data = data.data if isinstance(data, FromStart) else data
+    if form.grouping == "list":
+        return [each.set_axis(part.index) for each, part in zip(found, data, strict=True)]
+    if form.grouping == "groups":
+        by_group = np.argsort(data.index.get_level_values(0).factorize()[0], kind="stable")
+        found = found.iloc[np.argsort(by_group)]
+    return found.set_axis(data.index)
 
 
 def _check_season(columns: Columns) -> None:

@@ -156,3 +156,23 @@ def test_a_season_is_never_read_from_numbers_that_stand_in() -> None:
     assert "\n" not in str(no.value)
     forecaster.score(data[300:].drop(357))  # these rows say where they are
     np.testing.assert_allclose(forecaster.predict(5, data[300:355]), data[355:], atol=0.1)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_predictions_of_groups_are_in_the_order_of_their_rows(hourly: VARForecaster, interleaved: bool) -> None:
+    parts = {name: LATER[first : first + 40] for name, first in {"b": 0, "a": 10, "c": 5}.items()}
+    groups = pd.concat(parts, names=["place", "hour"])
+    data = groups.iloc[np.random.default_rng(0).permutation(120)].sort_index(level=1, sort_remaining=False)
+    data = data if interleaved else groups
+    found = hourly.predict_one_step(data)
+    pd.testing.assert_index_equal(found.index, data.index)
+    for name, part in parts.items():
+        rows = data.index.get_level_values(0) == name
+        np.testing.assert_allclose(found.to_numpy()[rows], hourly.predict_one_step(part).to_numpy())
+
+
+def test_predictions_have_the_index_of_their_rows(hourly: VARForecaster) -> None:
+    pd.testing.assert_index_equal(hourly.predict_one_step(LATER).index, LATER.index)
+    found = hourly.predict_one_step([LATER, LATER[5:]])
+    assert [list(each.index) for each in found] == [list(LATER.index), list(LATER.index[5:])]
+    pd.testing.assert_index_equal(hourly.predict_one_step(LATER["y"]).index, LATER.index)
