@@ -12,7 +12,8 @@ import torch
 
 from models.forecasting.calendar import RowClock
 from models.forecasting.covariates import Columns
-from models.forecasting.estimator_input import Form
+from models.forecasting.estimator_input import TAIL, Form
+from models.forecasting.following import index_ahead
 from models.forecasting.forecaster import load_forecaster, save_forecaster
 from models.forecasting.held_out import HeldOut
 from models.forecasting.learnt import Learnt
@@ -52,7 +53,7 @@ def _description(estimator: Any, learnt: Learnt) -> dict[str, Any]:
         "season": learnt.season,
         "firsts": [part.first for part in learnt.held_out],
         "series": [
-            {"key": plain(key, "the name of a group"), "rows": position.rows, "index": index_as_plain(position.tail)}
+            {"key": key_as_plain(key), "rows": position.rows, "index": index_as_plain(position.tail)}
             for key, position in positions.items()
         ],
         "tensors": len(next(iter(positions.values())).state),
@@ -67,6 +68,23 @@ def _numbers(learnt: Learnt, positions: Mapping[Any, Position]) -> dict[str, np.
         arrays[f"last/{place}"] = position.last
         arrays |= {f"state/{place}/{i}": part.cpu().numpy() for i, part in enumerate(position.state)}
     return arrays
+
+
+def key_as_plain(key: Any) -> Any:
+    """Returns the name of a group as JSON has it; a time, a span or a period as an index of it alone.
+
+    Raises ValueError for what could not be read again.
+    """
+    import pandas as pd
+
+    if isinstance(key, pd.Timestamp | pd.Timedelta | pd.Period):
+        return {"index": index_as_plain(pd.Index([key]))}
+    return plain(key, "the name of a group")
+
+
+def key_of(saved: Any) -> Any:
+    """Returns what `key_as_plain` was given."""
+    return index_of(saved["index"])[0] if isinstance(saved, dict) else saved
 
 
 def index_as_plain(index: Any) -> dict[str, Any] | None:
@@ -84,7 +102,8 @@ def index_as_plain(index: Any) -> dict[str, Any] | None:
         zone = None if index.tz is None else str(index.tz)
         values = index.as_unit("ns").asi8.tolist()
         return {
-            "kind": "times", "name": name, "zone": zone, "freq": index.freqstr, "unit": index.unit, "values": values,
+            "kind": "times", "name": name, "zone": zone, "freq": freq_as_plain(index), "unit": index.unit,
+            "values": values,
         }  # fmt: skip
     if isinstance(index, pd.TimedeltaIndex):
         spans = index.as_unit("ns").asi8.tolist()
@@ -106,10 +125,49 @@ def index_of(saved: Mapping[str, Any] | None) -> Any:
     if saved["kind"] == "times":
         times = pd.DatetimeIndex(np.array(values, "M8[ns]"), tz="UTC").as_unit(saved["unit"])
         times = times.tz_convert(saved["zone"]) if saved["zone"] else times.tz_localize(None)
-        return pd.DatetimeIndex(times, freq=saved["freq"], name=name)
+        return pd.DatetimeIndex(times, freq=freq_of(saved["freq"]), name=name)
     if saved["kind"] == "spans":
         return pd.TimedeltaIndex(np.array(values, "m8[ns]"), name=name).as_unit(saved["unit"])
     return pd.Index(values, name=name)
+
+
+def freq_as_plain(index: Any) -> Any:
+    """Returns the step that an index of times goes on by as JSON has it: its name, working days of one's own as their
+    parts, and None where there is none or the times tell it.
+
+    Raises ValueError for any other, such as hours of business of one's own.
+    """
+    import pandas as pd
+
+    freq = index.freq
+    if freq is None or _is_named(freq):
+        return index.freqstr
+    own_days = isinstance(freq, pd.offsets.CustomBusinessDay) and isinstance(freq.weekmask, str) and not freq.offset
+    if own_days:
+        return {"n": freq.n, "weekmask": freq.weekmask, "holidays": [str(day) for day in freq.holidays]}
+    if index_ahead(pd.DatetimeIndex(index, freq=None), TAIL).equals(index_ahead(index, TAIL)):
+        return None
+    raise ValueError(
+        f"the index goes on by {freq!r}, which cannot be saved; take times whose step pandas has a name for, or "
+        "CustomBusinessDay, and fit anew"
+    )
+
+
+def _is_named(freq: Any) -> bool:
+    """Says whether pandas makes a step anew of its name."""
+    from pandas.tseries.frequencies import to_offset
+
+    try:
+        return to_offset(freq.freqstr) == freq
+    except (ValueError, TypeError):  # a name that is none, parts that cannot be compared
+        return False
+
+
+def freq_of(saved: Any) -> Any:
+    """Returns what `freq_as_plain` was given."""
+    import pandas as pd
+
+    return pd.offsets.CustomBusinessDay(**saved) if isinstance(saved, dict) else saved
 
 
 def load(kind: type[Estimator], folder: Path) -> Estimator:
@@ -158,5 +216,5 @@ def _positions_of(
     positions = {}
     for place, each in enumerate(series):
         state = tuple(torch.from_numpy(arrays[f"state/{place}/{i}"]) for i in range(tensors))
-        positions[each["key"]] = Position(state, arrays[f"last/{place}"], each["rows"], index_of(each["index"]))
+        positions[key_of(each["key"])] = Position(state, arrays[f"last/{place}"], each["rows"], index_of(each["index"]))
     return positions

@@ -102,6 +102,9 @@ def index_after(index: Any, horizon: int) -> pd.Index:
 def months_apart(index: Any) -> int | None:
     """Returns how many months lie between neighbours that are all on one day of the month or all at its end; None
     else."""
+    import pandas as pd
+
+    index = pd.DatetimeIndex(index, freq=None)  # whose is_month_end asks no step for its name
     gaps = set(np.diff(index.year * 12 + index.month).tolist())
     regular = len(gaps) == 1 and (bool(index.is_month_end.all()) or len(set(index.day)) == 1)
     return gaps.pop() if regular and 0 not in gaps else None
