@@ -142,10 +142,12 @@ def freq_as_plain(index: Any) -> Any:
     freq = index.freq
     if freq is None or _is_named(freq):
         return index.freqstr
-    own_days = isinstance(freq, pd.offsets.CustomBusinessDay) and isinstance(freq.weekmask, str) and not freq.offset
-    if own_days:
-        return {"n": freq.n, "weekmask": freq.weekmask, "holidays": [str(day) for day in freq.holidays]}
-    if index_ahead(pd.DatetimeIndex(index, freq=None), TAIL).equals(index_ahead(index, TAIL)):
+    if isinstance(freq, pd.offsets.CustomBusinessDay):
+        own: Any = freq
+        if isinstance(own.weekmask, str) and not own.offset:
+            return {"n": own.n, "weekmask": own.weekmask, "holidays": [str(day) for day in own.holidays]}
+    no_step: Any = None
+    if index_ahead(pd.DatetimeIndex(index, freq=no_step), TAIL).equals(index_ahead(index, TAIL)):
         return None
     raise ValueError(
         f"the index goes on by {freq!r}, which cannot be saved; take times whose step pandas has a name for, or "

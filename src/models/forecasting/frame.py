@@ -104,7 +104,8 @@ def months_apart(index: Any) -> int | None:
     else."""
     import pandas as pd
 
-    index = pd.DatetimeIndex(index, freq=None)  # whose is_month_end asks no step for its name
+    no_step: Any = None  # so that is_month_end asks none for its name
+    index = pd.DatetimeIndex(index, freq=no_step)
     gaps = set(np.diff(index.year * 12 + index.month).tolist())
     regular = len(gaps) == 1 and (bool(index.is_month_end.all()) or len(set(index.day)) == 1)
     return gaps.pop() if regular and 0 not in gaps else None

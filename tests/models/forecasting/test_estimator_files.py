@@ -14,7 +14,7 @@ from models import LastValueForecaster
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
 
-def table(index: Any) -> pd.DataFrame:
+def table(index: Any) -> Any:
     return pd.DataFrame({"load": np.random.default_rng(0).normal(size=len(index))}, index=index)
 
 

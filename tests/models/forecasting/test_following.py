@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +21,7 @@ INDICES = {
 }
 
 
-def table(index: pd.Index) -> pd.DataFrame:
+def table(index: pd.Index) -> Any:
     generator = np.random.default_rng(0)
     price = generator.normal(size=ROWS)
     return pd.DataFrame({"load": 2 * price + 0.01 * generator.normal(size=ROWS), "price": price}, index=index)

@@ -14,7 +14,7 @@ from models import LastValueForecaster, VARForecaster
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
 
-def three_columns(rows: int) -> pd.DataFrame:
+def three_columns(rows: int) -> Any:
     """Columns of unlike sizes; the last is thrice the first, which is known ahead."""
     generator = np.random.default_rng(1)
     ahead, beside = generator.normal(size=(2, rows))
@@ -73,7 +73,7 @@ def test_the_last_value_of_an_array_is_that_of_the_target() -> None:
 HOURS = pd.date_range("2024-05-01", periods=300, freq="h")
 
 
-def day_waves(index: Any, place: np.ndarray | None = None) -> pd.DataFrame:
+def day_waves(index: Any, place: np.ndarray | None = None) -> Any:
     """A wave of 24 rows with a spike and little noise, the same of the same place."""
     place = np.arange(len(index)) if place is None else place
     noise = np.random.default_rng(0).normal(size=1000)[place]

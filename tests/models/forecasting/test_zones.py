@@ -16,9 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive f
 AHEAD = 24
 
 
-def hours(zone: str | None, rows: int = 24 * 12) -> pd.DataFrame:
+def hours(zone: str | None, rows: int = 24 * 12) -> Any:
     """Waves of a day in local time, over the hour that is left out in March."""
-    index = pd.date_range("2024-03-25", periods=rows, freq="h", tz=zone)
+    index: Any = pd.date_range("2024-03-25", periods=rows, freq="h", tz=zone)
     generator = np.random.default_rng(0)
     price = generator.normal(size=rows)
     load = np.sin(2 * np.pi * index.hour / 24) + 0.3 * price + 0.02 * generator.normal(size=rows)
@@ -43,7 +43,7 @@ def without() -> NoStateForecaster:
     return fitted(WITHOUT)
 
 
-def pieces(data: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def pieces(data: Any) -> tuple[Any, Any]:
     return data[-2 * AHEAD : -AHEAD], data[["price"]][-AHEAD:]
 
 
