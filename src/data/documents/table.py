@@ -6,12 +6,13 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
 
 from data.base import DataError, check_whole_numbers
+from data.files.cells import numbers_of, said_of_point
 from data.files.table_files import DECIMALS, TextFormat, existing_file, read_frame
 from data.pages import OUTSIDE, PARTS, SIDES, Document, Documents, Page, tags_of_kinds, visible
 from data.ranges import Seed, Share
@@ -62,12 +63,12 @@ class WordTable:
 
     def numbers(self, name: str) -> np.ndarray:
         """Returns a column as float64, NaN for an empty cell. Raises DataError for what is no finite number."""
-        texts = [text.replace(self.decimal, ".") for text in self.texts(name)]
-        parsed: Any = pd.to_numeric(pd.Series([text or None for text in texts], dtype=object), errors="coerce")
-        values = parsed.to_numpy(np.float64)
+        texts = self.texts(name)
+        values = numbers_of(pd.Series([text or None for text in texts], dtype=object), self.decimal)
         bad = np.flatnonzero(np.array([bool(text) for text in texts]) & ~np.isfinite(values))
         if len(bad):
-            self.fail(int(bad[0]), f"column {name!r}: {texts[bad[0]]!r} is no finite number")
+            cell = texts[bad[0]]
+            self.fail(int(bad[0]), f"column {name!r}: {cell!r} is no finite number{said_of_point(cell, self.decimal)}")
         return values
 
     @cached_property

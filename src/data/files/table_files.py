@@ -26,7 +26,6 @@ CHUNK = 1 << 20
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"comma": ",", "point": "."}
 PARTING = ("semicolon", "tab", "pipe", "comma")  # what is likely to part columns
-COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
 RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")  # pandas, of a row that is too long
 Table = tuple[pd.DataFrame, str | None]
 
@@ -70,10 +69,9 @@ class TextFormat(NamedTuple):
             raise DataError("'.' cannot part columns and be the decimal point; give", give={"decimal": "comma"})
         return delimiter, decimal
 
-
-def takes_decimal_comma(path: Path, text: TextFormat) -> bool:
-    """Returns true when decimal=comma can be given for this file, and is not yet."""
-    return bool({".csv", ".tsv"} & set(path.suffixes)) and text.characters(path)[1] != ","
+    def takes_comma(self, path: Path) -> bool:
+        """Returns true when decimal=comma can be given for this file, and is not yet."""
+        return bool({".csv", ".tsv"} & set(path.suffixes)) and self.characters(path)[1] != ","
 
 
 def check_columns(header: Any, delimiter: str) -> None:
@@ -97,8 +95,7 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
     settings = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "low_memory": False}
-    frame = with_own_names(path, {**settings, **text.kinds})
-    return (frame if text.as_written or decimal == "." else with_points(frame)), None
+    return with_own_names(path, {**settings, **text.kinds}), None
 
 
 def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
@@ -117,15 +114,6 @@ def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
             "its rows have more cells than the first line has names; name every column, and quote numbers that have a "
             "decimal comma"
         ) from error
-
-
-def with_points(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns the table with points in numbers that pandas left as texts with a comma, since others of their column are
-    no numbers."""
-    texts = {name: frame[name] for name in frame.columns if pd.api.types.is_string_dtype(frame[name])}
-    return frame.assign(
-        **{name: column.str.replace(COMMA_NUMBER, r"\1.\2", regex=True) for name, column in texts.items()}
-    )
 
 
 def read_parquet(path: Path, text: TextFormat) -> Table:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
+from data.files.cells import numbers_of, said_of_point
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.multimodal.text import word_steps
 from data.multimodal.word_vectors import make_words
@@ -26,16 +27,18 @@ PREFIXES = {"text": "t_", "video": "v_", "audio": "a_"}
 
 @dataclass(frozen=True, eq=False)
 class UtteranceTable:
-    """Holds the rows of a file, those of a sample in a row."""
+    """Holds the rows of a file, those of a sample in a row. decimal: what parts the decimals of numbers that are
+    texts."""
 
     file: Path
     frame: pd.DataFrame
+    decimal: str = "."
 
     @classmethod
     def read(cls, path: str | None, text: TextFormat) -> UtteranceTable:
         """Reads a file. Raises DataError for one that cannot be read, and for rows that are out of order."""
         file = existing_file(path)
-        table = cls(file, read_frame(file, text)[0])
+        table = cls(file, read_frame(file, text)[0], text.characters(file)[1])
         table.check_steps()
         return table
 
@@ -110,12 +113,12 @@ class UtteranceTable:
         finite number."""
         values = np.empty((len(self.frame), len(columns)))
         for i, name in enumerate(columns):
-            parsed: Any = pd.to_numeric(self.frame[name], errors="coerce")
-            values[:, i] = parsed.to_numpy(np.float64, na_value=np.nan)
+            values[:, i] = numbers_of(self.frame[name], self.decimal)
             filled = self.frame[name].notna().to_numpy()
             bad = np.flatnonzero((np.isnan(values[:, i]) & filled) | np.isinf(values[:, i]))
             if len(bad):
-                self.fail(bad[0], name, f"{self.frame[name].iloc[bad[0]]} is not a finite number")
+                cell = str(self.frame[name].iloc[bad[0]])
+                self.fail(bad[0], name, f"{cell} is not a finite number{said_of_point(cell, self.decimal)}")
         return values
 
     def steps(self, columns: list[str]) -> list[np.ndarray]:
@@ -145,14 +148,15 @@ def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
     the others.
     """
     own = table.one_each(name)
-    parsed: Any = pd.to_numeric(own, errors="coerce")
+    parsed = numbers_of(own, table.decimal)
+    worded = bool((np.isnan(parsed) & [not said_of_point(str(cell), table.decimal) for cell in own]).any())
     if kind not in ("auto", *LABEL_KINDS):
         raise DataError(f"labels={kind} is unknown; choose one of auto, {', '.join(LABEL_KINDS)}")
     if kind == "auto":
-        kind = "class" if parsed.isna().any() else "binary" if set(parsed) == {0, 1} else "score"
+        kind = "class" if worded else "binary" if set(parsed) == {0, 1} else "score"
     if kind == "score":
         return Labels(table.numbers([name])[table.starts, 0], kind)
-    values = sorted(set(own), key=str) if parsed.isna().any() else sorted(set(own))
+    values = sorted(set(own), key=str) if np.isnan(parsed).any() else sorted(set(own))
     if len(values) < 2 or (kind == "binary" and len(values) > 2):
         wanted = "two" if kind == "binary" else "two or more"
         raise DataError(f"{table.file}: column {name!r} has {len(values)} values; {kind} labels have {wanted}")

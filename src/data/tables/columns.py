@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
+from data.files.cells import numbers_of, said_of_point
+from data.files.table_files import TextFormat
 
 MOST_NAMED = 8
 READ_COMMAS = {"decimal": "comma"}
@@ -35,10 +37,25 @@ class Unusable(NamedTuple):
     comma: bool = False
 
 
-def as_numbers(column: Any) -> np.ndarray:
-    """Returns the cells as float64 (row,): NaN for an empty cell and for a text that is no number."""
-    parsed: Any = pd.to_numeric(column, errors="coerce")
-    return parsed.to_numpy(np.float64, na_value=np.nan)
+class Use(NamedTuple):
+    """Says what columns of numbers are for.
+
+    orders, target: see `way_out`. commas: whether decimal=comma may be advised. decimal: what parts the decimals of
+    numbers that are texts. of_model: whether they are those
+    of a fitted model, so that one may have no value, which is a gap, and none can be left out.
+    """
+
+    orders: bool = True
+    target: str | None = None
+    commas: bool = False
+    decimal: str = "."
+    of_model: bool = False
+
+    @classmethod
+    def of_file(cls, file: Path, text: TextFormat, *, target: str | None = None, of_model: bool = False) -> Use:
+        """Returns what columns of a file are for; with a target there is no order. text: how the file is written."""
+        decimal = text.characters(file)[1]
+        return cls(target is None, target, text.takes_comma(file), decimal, of_model)
 
 
 def holds_dates(column: Any) -> bool:
@@ -52,22 +69,22 @@ def holds_dates(column: Any) -> bool:
     return bool(pd.to_datetime(filled, errors="coerce", format="ISO8601").notna().all())
 
 
-def fault(name: str, column: Any, *, commas: bool = False, may_be_empty: bool = False) -> Unusable | None:
+def fault(name: str, column: Any, use: Use) -> Unusable | None:
     """Says why a column is not one of finite numbers and empty cells. Rows count as in an editor: the header is row
-    1. may_be_empty: whether it may be one of empty cells alone."""
+    1."""
     if column.dtype.kind in "mM":
         return Unusable(name, f"column {name!r} holds dates or durations", dated=True)
-    converted = as_numbers(column)
+    converted = numbers_of(column, use.decimal)
     text = np.isnan(converted) & column.notna().to_numpy()
     bad = np.flatnonzero(text | np.isinf(converted))
     if not len(bad):
-        empty = not may_be_empty and bool(np.isnan(converted).all())
+        empty = not use.of_model and bool(np.isnan(converted).all())
         return Unusable(name, f"column {name!r}: every cell is empty") if empty else None
     if holds_dates(column):
         return Unusable(name, f"column {name!r} holds dates", dated=True)
     cell = str(column.iloc[bad[0]])
-    comma = commas and DECIMAL_COMMA.fullmatch(cell) is not None
-    hint = f" ({comma_in_words(cell)})" if comma else ""
+    comma = use.commas and DECIMAL_COMMA.fullmatch(cell) is not None
+    hint = f" ({comma_in_words(cell)})" if comma else said_of_point(cell, use.decimal)
     return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
 
 
@@ -117,26 +134,13 @@ def advice_of_model(faults: Sequence[Unusable]) -> Advice:
     return with_commas(words, READ_COMMAS if lost < len(faults) else {})
 
 
-class Use(NamedTuple):
-    """Says what columns of numbers are for.
-
-    orders, target: see `way_out`. commas: whether decimal=comma may be advised. of_model: whether they are those
-    of a fitted model, so that one may have no value, which is a gap, and none can be left out.
-    """
-
-    orders: bool = True
-    target: str | None = None
-    commas: bool = False
-    of_model: bool = False
-
-
 def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str], use: Use) -> np.ndarray:
     """Returns the columns as (row, column) float64, NaN for an empty cell.
 
     Raises DataError that names every column with text, dates, infinite values or no value at all, and the arguments
     that go on without them.
     """
-    found = (fault(name, frame[name], commas=use.commas, may_be_empty=use.of_model) for name in columns)
+    found = (fault(name, frame[name], use) for name in columns)
     faults = [unusable for unusable in found if unusable is not None]
     if faults:
         orders, target = use.orders, use.target
@@ -145,4 +149,4 @@ def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str], use: Use) -
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
         where = ", " if len(faults) == 1 else f": {len(faults)} of {len(columns)} columns cannot be modelled: "
         raise DataError(f"{path}{where}{told}{more}; {way.words}", give=way.give)
-    return np.column_stack([as_numbers(frame[name]) for name in columns])
+    return np.column_stack([numbers_of(frame[name], use.decimal) for name in columns])

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from data.base import DataError
-from data.files.table_files import TextFormat, existing_file, read_frame, takes_decimal_comma
+from data.files.table_files import TextFormat, existing_file, read_frame
 from data.points import Points, check_points, random_split, some_of
 from data.ranges import Count, Seed, Share
 from data.tables.columns import Use, numbers
@@ -43,8 +43,7 @@ def load(
     names = feature_columns(frame, file, columns, {target})
     if target in names:
         raise DataError(f"columns names the target {target!r}; leave it out there")
-    use = Use(orders=False, target=target, commas=takes_decimal_comma(file, text))
-    values = numbers(frame, file, [*names, target], use)
+    values = numbers(frame, file, [*names, target], Use.of_file(file, text, target=target))
     kept = values[~np.isnan(values).any(axis=1)]
     if len(kept) < len(values):
         lost = len(values) - len(kept)
@@ -67,7 +66,7 @@ def read_inputs(
     file, text = existing_file(path), TextFormat(delimiter, decimal)
     frame, _ = read_frame(file, text)
     names = feature_columns(frame, file, columns, set())
-    return numbers(frame, file, names, Use(commas=takes_decimal_comma(file, text), of_model=True))
+    return numbers(frame, file, names, Use.of_file(file, text, of_model=True))
 
 
 def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

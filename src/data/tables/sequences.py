@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError, Dataset, Sequences
-from data.files.table_files import TextFormat, existing_file, read_frame, takes_decimal_comma
+from data.files.table_files import TextFormat, existing_file, read_frame
 from data.ranges import Seed, Share
 from data.split import split_sequences
 from data.tables.columns import Use, numbers
@@ -111,7 +111,7 @@ def sequences_of(
         if not use.of_model:
             warn_of_times(values, list(parts.values()), path, columns)
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
-    times = read_times(frame, path, time)
+    times = read_times(frame, path, time, use.decimal)
     parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
     sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     return replace(sequences, times=tuple(times[rows] for rows in parts.values()))
@@ -153,7 +153,7 @@ def _read(
     group = group or own_group
     others = {name for name in (group, time) if name}
     chosen = feature_columns(frame, file, columns, others)
-    use = Use(commas=takes_decimal_comma(file, text), of_model=of_model)
+    use = Use.of_file(file, text, of_model=of_model)
     return sequences_of(frame, file, chosen, group=group, time=time, use=use), chosen, file
 
 

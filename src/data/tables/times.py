@@ -11,29 +11,33 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
+from data.files.cells import numbers_of, said_of_point
 
 FEWEST_STEPS = 9
 UNEVEN = 1e-3  # of the step: two that differ by more are not the same
 
 
-def read_times(frame: pd.DataFrame, path: Path, time: str) -> np.ndarray:
-    """Returns the times (row,) as float64, or datetime64 for dates; dates with a zone are given in UTC.
+def read_times(frame: pd.DataFrame, path: Path, time: str, decimal: str = ".") -> np.ndarray:
+    """Returns the times (row,) as float64, or datetime64 for dates; dates with a zone are given in UTC. decimal: what
+    parts the decimals of numbers that are texts.
 
     Raises DataError with the row of the first cell that is neither a finite number nor an ISO date.
     """
     column: Any = frame[time]
     dated = column.dtype.kind == "M"
-    numbers: Any = pd.Series(np.nan, column.index) if dated else pd.to_numeric(column, errors="coerce")
-    if numbers.isna().all():
+    times = np.full(len(column), np.nan) if dated else numbers_of(column, decimal)
+    if np.isnan(times).all():
         dates: Any = pd.to_datetime(column, errors="coerce", utc=True, format=None if dated else "ISO8601")
         times, bad = dates.dt.tz_localize(None).to_numpy(), dates.isna().to_numpy()
     else:
-        times = numbers.to_numpy(np.float64, na_value=np.nan)
         bad = ~np.isfinite(times)
     if bad.any():
         row = np.flatnonzero(bad)[0]
         cell = str(column.iloc[row])
-        raise DataError(f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date")
+        raise DataError(
+            f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date"
+            f"{said_of_point(cell, decimal)}"
+        )
     return times
 
 

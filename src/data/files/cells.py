@@ -1,0 +1,37 @@
+"""Cells of a table as numbers, whatever parts their decimals."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+COMMA_NUMBER = re.compile(r"([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)")
+PARTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # points that part thousands
+
+
+def numbers_of(column: Any, decimal: str = ".") -> np.ndarray:
+    """Returns the cells of a column as float64 (row,): NaN for an empty cell and for a text that is no number. decimal:
+    what parts the decimals of numbers that are texts; where it is a comma, a text with a point is no number."""
+    commas = decimal == "," and not pd.api.types.is_numeric_dtype(column)
+    parsed: Any = pd.to_numeric(column.map(with_point) if commas else column, errors="coerce")
+    return parsed.to_numpy(np.float64, na_value=np.nan)
+
+
+def with_point(cell: Any) -> Any:
+    """Returns a cell with a point for its decimal comma; None for a text with a point, and any other as it is."""
+    if not isinstance(cell, str):
+        return cell
+    return None if "." in cell else COMMA_NUMBER.sub(r"\1.\2", cell) if COMMA_NUMBER.fullmatch(cell.strip()) else cell
+
+
+def said_of_point(cell: str, decimal: str) -> str:
+    """Says, in brackets, what to write for a number that has a point where a comma parts the decimals; nothing for any
+    other cell."""
+    if decimal != "," or "." not in cell or not cell.replace(".", "").replace(",", "").strip("+-").isdigit():
+        return ""
+    if PARTED.fullmatch(cell) is None:
+        return " (it has a point; with decimal='comma' write a comma)"
+    return f" (it has a point, which may part thousands: then write {cell.replace('.', '')})"
