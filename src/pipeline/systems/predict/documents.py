@@ -36,7 +36,7 @@ def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
             "this model was trained with documents.overflow=cut and does not read a document to its end; take one that "
             "was trained with documents.overflow=chunk"
         )
-    refuse_others(settings, ("data.delimiter",), "reads documents")
+    refuse_others(settings, ("data.delimiter", "data.decimal"), "reads documents")
     frame = read_words(settings)
     try:
         found = model.predict(frame)

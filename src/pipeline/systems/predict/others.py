@@ -7,6 +7,8 @@ from collections.abc import Collection
 from pipeline.host.errors import PipelineError
 from pipeline.systems.predict.config import PredictConfig
 
+POINTS = ("point", ".")  # what data.decimal is where nothing is typed, and another name of it
+
 
 def refuse_others(settings: PredictConfig, takes: Collection[str], does: str) -> None:
     """Raises PipelineError, naming the first, for a setting of other models that was given. takes: those that this
@@ -14,8 +16,8 @@ def refuse_others(settings: PredictConfig, takes: Collection[str], does: str) ->
     data = settings.data
     given = {
         "horizon": settings.horizon, "interval": settings.interval, "data.group": data.group, "data.time": data.time,
-        "data.delimiter": data.delimiter, "beam": settings.beam, "least_score": settings.least_score,
-        "vocabulary": settings.vocabulary,
+        "data.delimiter": data.delimiter, "data.decimal": None if data.decimal in POINTS else data.decimal,
+        "beam": settings.beam, "least_score": settings.least_score, "vocabulary": settings.vocabulary,
     }  # fmt: skip
     for name, value in given.items():
         if value and name not in takes:

@@ -21,7 +21,9 @@ def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame,
 
     Raises DataError as `data.tables.points.read_inputs`, PipelineError for settings of forecasters.
     """
-    refuse_others(settings, ("interval", "data.delimiter"), "predicts each row by itself and no sequences")
+    refuse_others(
+        settings, ("interval", "data.delimiter", "data.decimal"), "predicts each row by itself and no sequences"
+    )
     data, told = settings.data, model.metadata.metadata
     with of_section("data"):
         inputs = read_inputs(data.path, columns=told["columns"], delimiter=data.delimiter, decimal=data.decimal)

@@ -97,7 +97,9 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     """Returns what a forecaster says of the sequences of a file, and words about it. Raises PipelineError for settings
     of other models."""
     columns, data = model_columns(model), settings.data
-    refuse_others(settings, ("horizon", "interval", "data.group", "data.time", "data.delimiter"), "forecasts")
+    refuse_others(
+        settings, ("horizon", "interval", "data.group", "data.time", "data.delimiter", "data.decimal"), "forecasts"
+    )
     text = TextFormat(data.delimiter, data.decimal)
     with of_section("data"):
         sequences = read_new_sequences(data.path, text, columns=columns, group=data.group, time=data.time)

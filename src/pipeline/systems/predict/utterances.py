@@ -20,7 +20,7 @@ def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFr
 
     Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others.
     """
-    refuse_others(settings, ("data.delimiter",), "says of each sample how positive it is")
+    refuse_others(settings, ("data.delimiter", "data.decimal"), "says of each sample how positive it is")
     data = settings.data
     with of_section("data"):
         file = existing_file(data.path)

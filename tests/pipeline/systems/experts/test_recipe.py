@@ -119,6 +119,7 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     for setting, reason in (
         ("horizon=3", "horizon=3: this model translates sentences; leave it out"),
         ("interval=0.9", "interval=0.9: this model translates sentences; leave it out"),
+        ("data.decimal=comma", "data.decimal=comma: this model translates sentences; leave it out"),
         ("beam=9", "beam=9 must be from 1 to 8"),
     ):
         assert reason in run_pipeline(*predict, setting).error
