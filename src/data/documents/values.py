@@ -21,6 +21,9 @@ from data.documents.matching import (
     tokens_of,
 )
 
+MOST_WORDS = 9  # of a spelling of a date or a term
+MOST_DIGITS = 4  # of a year
+MOST_LETTERS = 100  # of one word of them
 TURN = 50  # years written with two figures below this are of this century
 IN_WORDS = {number_words(number): str(number) for number in range(1, 100)}
 DAYS = {ordinal_words(day): day for day in range(1, 32)} | {(suffixed(day),): day for day in range(1, 32)}
@@ -43,7 +46,9 @@ def normalised(kind: str, text: str) -> str:
 
 def date_of(tokens: Tokens) -> str | None:
     """Returns the date that some words spell, as `data.documents.matching.date_spellings` knows them; None for none."""
-    numbers = [int(token) for token in tokens if token.isdigit()]
+    if len(tokens) > MOST_WORDS:
+        return None
+    numbers = [int(token) for token in tokens if token.isdigit() and len(token) <= MOST_DIGITS]
     years = [*(own for own in numbers if own > 999), *(own + (2000 if own < TURN else 1900) for own in numbers[-1:])]
     months = [*(MONTH_NAMES[token] for token in tokens if token in MONTH_NAMES), *numbers]
     days = [*numbers, *(DAYS[own] for own in stretches(tokens) if own in DAYS)]
@@ -60,6 +65,8 @@ def date_of(tokens: Tokens) -> str | None:
 def term_of(tokens: Tokens) -> str | None:
     """Returns the term that some words spell, as `data.documents.matching.term_spellings` knows them, years as months;
     None for none."""
+    if len(tokens) > MOST_WORDS or max(map(len, tokens), default=0) > MOST_LETTERS:
+        return None
     days = [str(DAYS[own]) for own in stretches(tokens) if own in DAYS]  # of an anniversary
     numbers = [*(token for token in tokens if token[0].isdigit()), *(IN_WORDS.get(own) for own in stretches(tokens))]
     for number, unit in product([own.lstrip("0") for own in (*numbers, *days) if own], UNITS):

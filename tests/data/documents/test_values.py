@@ -35,6 +35,8 @@ def test_every_spelling_of_a_term_is_the_term(value: str, normal: str) -> None:
         (DATE, "April 31, 2001", "april_31_2001"),
         (DATE, "of", "of"),
         (TERM, "twenty-four (24) months", "24_month"),
+        (DATE, "April 18, 4155551234", "april_18_4155551234"),
+        (TERM, f"{'9' * 5000} months", f"{'9' * 5000}_months"),
         (TERM, "three weeks", "3_week"),
         (TERM, "some years", "some_years"),
         (TERM, "--", ""),
@@ -42,3 +44,10 @@ def test_every_spelling_of_a_term_is_the_term(value: str, normal: str) -> None:
 )
 def test_values_have_a_normal_form(kind: str, text: str, normal: str) -> None:
     assert normalised(kind, text) == normal
+
+
+@pytest.mark.parametrize("kind", [DATE, TERM])
+def test_a_long_stretch_of_numbers_is_no_date_and_no_term_at_once(kind: str) -> None:
+    """A network may call a whole page a date; its numbers are not tried as days, months and years."""
+    numbers = [str(number) for number in range(1, 2000)]
+    assert normalised(kind, " ".join(numbers)) == "_".join(numbers)
