@@ -18,7 +18,8 @@ COLUMNS = {
     "constant": [5.0, 5.0, 5.0],
     "zero": [0.0, 0.0, 0.0],
     "small": [1e-9, 2e-9, 4e-9],
-    "rounding of a small mean": [0.0, 1e-13, 2e-13],
+    "small about zero": [0.0, 1e-13, 2e-13],
+    "rounding of a mean": [0.3, 0.1 + 0.2, 0.3],
     "rounding of a large mean": [1e9, 1e9 + 1e-6, 1e9],
     "varies about a large mean": [1e9, 1e9 + 1.0, 1e9],
 }
@@ -45,10 +46,12 @@ def test_columns_are_standardised_alike() -> None:
 
 
 def test_what_varies_by_rounding_alone_is_told_alike() -> None:
-    mean = torch.tensor([0.0, 1.0, -3.0, 1e9], dtype=torch.float64)[:, None]
-    deviation = torch.tensor([0.0, 0.9e-12, 1.1e-12, 2.9e-12, 3.1e-12, 1e-4, 1e-2], dtype=torch.float64)
-    assert torch.equal(is_constant(mean, deviation), varies_by_rounding(mean, deviation))
-    assert is_constant(mean, deviation).any(0).tolist() == [True] * 6 + [False]
+    low = torch.tensor([0.0, 1.0, -3.0, 1e9], dtype=torch.float64)[:, None]
+    high = low + torch.tensor([0.0, 0.9e-12, 1.1e-12, 2.9e-12, 3.1e-12, 1e-4, 1e-2], dtype=torch.float64)
+    for dtype, most in ((torch.float64, 6), (torch.float32, 7)):
+        ours, theirs = (rule(low.to(dtype), high.to(dtype)) for rule in (is_constant, varies_by_rounding))
+        assert torch.equal(ours, theirs)
+        assert ours.any(0).tolist() == [True] * most + [False] * (7 - most)
 
 
 @pytest.mark.parametrize("dates", DATES.values(), ids=DATES)

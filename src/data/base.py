@@ -184,9 +184,11 @@ class Dataset:
         return digest.hexdigest()
 
 
-def is_constant(mean: Tensor, deviation: Tensor) -> Tensor:
-    """Returns which columns vary by rounding alone; their standard deviation is `deviation`."""
-    return deviation <= 1e-12 * mean.abs().clamp(min=1.0)
+def is_constant(low: Tensor, high: Tensor) -> Tensor:
+    """Returns which columns vary by rounding alone, whatever their unit; low and high are their smallest and largest
+    number."""
+    share = max(1e-12, 4 * torch.finfo(low.dtype).eps)
+    return high - low <= share * torch.maximum(-low, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +224,9 @@ class Standardiser:
         mean = train.values.sum((0, 1)) / count
         deviation = torch.where(train.mask, train.values - mean, 0.0)
         scale = (deviation.square().sum((0, 1)) / count).sqrt()
-        constant = is_constant(mean, scale)
+        low = torch.where(train.mask, train.values, torch.inf).amin((0, 1))
+        high = torch.where(train.mask, train.values, -torch.inf).amax((0, 1))
+        constant = is_constant(low, high) | (scale == 0)
         if bool(constant.all()):
             raise DataError(
                 f"nothing varies in the training part (columns {', '.join(feature_names)}); nothing can be learned"

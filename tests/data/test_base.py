@@ -64,6 +64,16 @@ def test_standardisation_names_what_is_wrong() -> None:
         Standardiser.fit(train, ("a", "b"))
 
 
+def test_standardisation_knows_no_unit() -> None:
+    arrays, names = sequences().to_arrays(), sequences().names
+    own, small = (Sequences.from_arrays([f * array for array in arrays], names) for f in (1.0, 2.0**-60))
+    scaled = [Standardiser.fit(part, ("a", "b")).apply(part).values for part in (own, small)]
+    assert torch.equal(*scaled)
+    small.values[..., 1] = torch.where(small.mask[..., 1], 0.1, 0.0)  # whose mean is rounded
+    with pytest.warns(UserWarning, match="constant in the training part, kept unscaled: b"):
+        assert Standardiser.fit(small, ("a", "b")).constant.tolist() == [False, True]
+
+
 def test_checksum_follows_data_mask_names_and_split() -> None:
     def dataset(**parts: Sequences) -> Dataset:
         base = {"train": sequences(seed=0), "validation": sequences(seed=1), "test": sequences(seed=2)}

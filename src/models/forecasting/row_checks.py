@@ -54,7 +54,7 @@ def _check_column(values: np.ndarray, label: Any) -> None:
     seen = values[~np.isnan(values)]
     if not len(seen):
         raise ValueError(f"column {label} has no value in the rows fitted to; leave it out or fill it")
-    if np.ptp(seen) <= ROUNDING * max(abs(float(seen[0])), 1.0):
+    if np.ptp(seen) <= ROUNDING * float(np.abs(seen).max()):
         raise ValueError(f"column {label} is constant ({seen[0]:g}) in the rows fitted to; leave it out")
 
 

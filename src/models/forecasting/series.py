@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.forecasting.filtering import MaskedSequences, scored_steps
 from models.forecasting.frame import is_frame, values_of
-from models.numerics.standardisation import Standardisation
+from models.numerics.standardisation import Standardisation, varies_by_rounding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,8 +74,8 @@ def units_of(series: Sequence[np.ndarray]) -> Standardisation:
     unobserved = np.flatnonzero(np.isnan(rows).all(0))
     if len(unobserved):
         raise ValueError(f"feature {unobserved[0]} has no observed value; leave it out or fill it")
-    mean, deviation = (torch.from_numpy(of(rows, 0)) for of in (np.nanmean, np.nanstd))
-    return Standardisation.from_moments(mean, deviation)
+    mean, deviation, low, high = (torch.from_numpy(of(rows, 0)) for of in (np.nanmean, np.nanstd, np.nanmin, np.nanmax))
+    return Standardisation.from_moments(mean, deviation, varies_by_rounding(low, high))
 
 
 def standardised(series: Sequence[np.ndarray], units: Standardisation, *, first_step: int) -> MaskedSequences:

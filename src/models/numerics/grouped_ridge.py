@@ -18,7 +18,7 @@ from models.numerics.ridge import (
     affine_from_moments,
     centred_moments,
 )
-from models.numerics.standardisation import Standardisation
+from models.numerics.standardisation import STANDARDISED, Standardisation
 from models.numerics.ties import WORTH
 
 POWERS = range(-10, 5)  # ridges are 10 to these, on means over rows of standardised columns
@@ -92,7 +92,7 @@ class Columns:
     def __init__(self, inputs: Tensor) -> None:
         if not inputs.shape[1]:
             raise ValueError("a readout needs inputs; give it lags, traces or a model with a state")
-        self.units = Standardisation.of(inputs.double())
+        self.units = Standardisation.of(inputs.double(), least=STANDARDISED)
         self.values = self.units.apply(inputs.double())
         self._gram, self._sum = self.values.T @ self.values, self.values.sum(0)
 

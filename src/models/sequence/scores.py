@@ -42,7 +42,7 @@ def correlation(true: ArrayLike, predicted: ArrayLike) -> float | None:
     Raises ValueError for unequal lengths and for none.
     """
     own, other = pair_of(true, predicted)
-    if constant(own) or constant(other):
+    if constant(own) or constant(other, beside=own):
         return None
     return float(np.corrcoef(own, other)[0, 1])
 
@@ -79,6 +79,8 @@ def pair_of(true: ArrayLike, predicted: ArrayLike) -> tuple[np.ndarray, np.ndarr
     return own, other
 
 
-def constant(values: np.ndarray) -> bool:
-    """Returns whether all values are the same but for rounding."""
-    return float(np.ptp(values)) <= 1e-12 * max(1.0, float(np.abs(values).max()))
+def constant(values: np.ndarray, *, beside: np.ndarray | None = None) -> bool:
+    """Returns whether all values are the same but for rounding, whatever their unit; of predictions for that of the
+    labels, `beside`, too."""
+    size = max(float(np.abs(each).max()) for each in (values, values if beside is None else beside))
+    return float(np.ptp(values)) <= 1e-12 * size

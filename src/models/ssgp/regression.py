@@ -10,14 +10,14 @@ from torch import Tensor
 
 from models.features.kernels import Kernel
 from models.features.samplers import Sampler
-from models.numerics.standardisation import Standardisation
+from models.numerics.standardisation import Standardisation, varies_by_rounding
 from models.ssgp.drawn import drawn_process
 from models.ssgp.fit import Trained, train_to_least
 from models.ssgp.model import Posterior, conditioned, negative_log_likelihood
 from models.ssgp.moments import FeatureMoments, feature_moments, in_blocks, sum_of_moments
 from models.ssgp.predictor import Predictor
 
-SOME_SPREAD = 0.5  # of standardised values, whose standard deviation is 1 unless they vary by rounding alone
+SOME_SPREAD = 0.5  # of standardised values, whose standard deviation is 1 unless it is too small for its type
 MOST_STANDARDISED = 1e100  # of later rows; the phases and sums of larger ones say nothing
 
 
@@ -83,7 +83,7 @@ def learn(inputs: Tensor, targets: Tensor, how: Learning) -> tuple[Learnt, Train
     """
     units, unit = Standardisation.of(inputs), Standardisation.of(targets)
     rows, values = units.apply(inputs), unit.apply(targets)
-    check_spread(units, unit, values)
+    check_spread(units, unit, targets, values)
     model = drawn_process(
         rows, how.kernel, how.sampler, count=how.count, seed=how.seed, train_frequencies=how.train_frequencies
     )
@@ -96,9 +96,10 @@ def learn(inputs: Tensor, targets: Tensor, how: Learning) -> tuple[Learnt, Train
     return Learnt(units, unit, process, moments, length_scales), trained
 
 
-def check_spread(units: Standardisation, unit: Standardisation, values: Tensor) -> None:
-    """Raises ValueError unless the units of inputs and target are finite, and the standardised targets (row,) vary."""
+def check_spread(units: Standardisation, unit: Standardisation, targets: Tensor, values: Tensor) -> None:
+    """Raises ValueError unless the units of inputs and target are finite, and the targets (row,) vary, in their own
+    unit and standardised to values (row,)."""
     if not all(bool(part.isfinite().all()) for part in (*units, *unit)):
         raise ValueError("values of X or y are too large for a standard deviation in double precision; rescale them")
-    if float(values.std(correction=0)) < SOME_SPREAD:
+    if bool(varies_by_rounding(*targets.aminmax())) or float(values.std(correction=0)) < SOME_SPREAD:
         raise ValueError("y is constant, so that there is nothing to learn; give rows with different targets")

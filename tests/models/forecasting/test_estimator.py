@@ -42,6 +42,12 @@ def test_a_forecast_goes_on_where_the_table_ends(fitted: PSRNNForecaster) -> Non
     np.testing.assert_allclose(ahead.to_numpy(), whole, rtol=1e-9)
 
 
+def test_the_unit_of_columns_does_not_matter() -> None:
+    table, factor = hourly_load(200), 2.0**-60
+    own, small = (VARForecaster(orders=2).fit(each).predict(3) for each in (table, factor * table))
+    pd.testing.assert_frame_equal(factor * own, small, rtol=0, atol=0)
+
+
 def test_a_history_of_fewer_rows_than_the_model_wants_is_told(fitted: PSRNNForecaster) -> None:
     assert fitted.history_ == fitted.forecaster_.history >= 2
     short, enough = hourly_load(fitted.history_ - 1), hourly_load(fitted.history_)

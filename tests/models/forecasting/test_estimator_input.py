@@ -72,6 +72,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "dates as a column": (table().reset_index(), ValueError, "column index of X holds datetime64.*set_index"),
     "constant": (table().assign(heat=3.0), ValueError, r"column heat is constant \(3\)"),
+    "constant, small": (table().assign(heat=3e-20), ValueError, r"column heat is constant \(3e-20\)"),
     "never observed": (table().assign(heat=np.nan), ValueError, "column heat has no value"),
     "a name twice": (table().set_axis(["load", "load"], axis=1), ValueError, "X has the column load twice"),
     "levels of columns": (pd.concat({"a": table()}, axis=1), ValueError, "the columns of X have 2 levels"),

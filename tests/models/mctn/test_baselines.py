@@ -97,6 +97,16 @@ def test_steps_are_means_with_deviations() -> None:
     np.testing.assert_allclose(rows, [[2, 4, 1, 2], [5, 0, 0, 0]])
 
 
+def test_steps_that_do_not_vary_deviate_by_nothing_and_columns_of_a_small_unit_count() -> None:
+    same = Observed({"audio": [np.full((3, 1), 0.1)]})
+    assert np.full(3, 0.1).std() > 0  # the mean is rounded
+    assert Steps("audio", deviations=True).rows(same)[0, 1] == 0
+    rows, targets = np.array([[1.0], [2.0], [4.0], [3.0]]), np.array([[1.0], [3.0], [2.0], [5.0]])
+    small = rows * 2.0**-60
+    for one, other in zip(dense_maps(rows, targets, (0.1,)), dense_maps(small, targets, (0.1,)), strict=True):
+        np.testing.assert_array_equal(applied(one, rows), applied(other, small))
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "median"])
 def test_samples_without_a_step_count_for_nothing_and_have_no_prediction(name: str) -> None:
     """Wherever they stand: with them the baseline is that of the others."""

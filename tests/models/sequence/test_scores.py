@@ -34,10 +34,17 @@ def test_scores_of_numbers_are_those_of_scipy_and_scikit_learn() -> None:
     np.testing.assert_allclose(explained_by_column(true, predicted), each, rtol=1e-10)
 
 
+def test_the_unit_of_labels_does_not_matter() -> None:
+    true, predicted = np.array([[1.0, 2.0, 4.0], [1.0, 3.0, 4.0]]) * 2.0**-60
+    for score in (correlation, explained):
+        assert score(true, predicted) == score(true * 2.0**60, predicted * 2.0**60) is not None
+
+
 def test_what_is_undefined_is_none() -> None:
     assert correlation([1.0, 2.0], [3.0, 3.0]) is None
     assert correlation([0.1] * 3, [0.3, 0.1 + 0.2, 0.5]) is None
     assert correlation([1.0], [2.0]) is None
+    assert correlation([1.0, 2.0, 4.0], [0.0, 1e-17, 3e-17]) is None  # predictions that vary by rounding alone
     assert explained([[1.0], [1.0]], [[1.0], [2.0]]) is None
     np.testing.assert_array_equal(
         explained_by_column([[1.0, 0.0], [1.0, 2.0]], [[1.0, 0.0], [2.0, 2.0]]), [np.nan, 1.0]

@@ -311,6 +311,7 @@ BAD_DATA = [
     (X[:, :0], Y, r"0 feature\(s\)"),
     (X, np.full(30, 3.0), "y is constant, so that there is nothing to learn; give rows with different targets"),
     (X, np.full(30, 1e6) + np.arange(30) % 2 * 1e-8, "y is constant"),
+    (X, np.full(30, 0.1 * 2.0**80), "y is constant"),  # its mean is rounded by more than 1
     (GAP, Y, "X holds NaN or inf in row 13, column x1; leave the row out or fill the gap"),
     (np.where(np.isnan(GAP), np.inf, GAP), Y, "X holds NaN or inf in row 13, column x1"),
     (X, np.where(Y > 100, np.nan, Y), "Input y contains NaN"),

@@ -9,7 +9,7 @@ from models.features.bandwidth import BandwidthRule, bandwidth
 from models.features.maps import random_features
 from models.features.samplers import draw_frequencies
 from models.forecasting.readouts.settings import GroupedSettings
-from models.numerics.standardisation import Standardisation
+from models.numerics.standardisation import STANDARDISED, Standardisation
 from models.numerics.whitening import whitening
 from models.runtime.seeding import Generators
 
@@ -58,4 +58,4 @@ def row_scaling(rows: Tensor, whiten: float) -> Tensor:
     taken: S^(−g/2) for g = `whiten` above 0, else one over each column's standard deviation."""
     if whiten:
         return whitening(torch.cov(rows.T, correction=0).reshape(rows.shape[1], -1), power=whiten)
-    return torch.diag(1 / Standardisation.of(rows).scale)
+    return torch.diag(1 / Standardisation.of(rows, least=STANDARDISED).scale)

@@ -55,7 +55,10 @@ class Steps:
 
     def _row(self, steps: np.ndarray) -> np.ndarray:
         mean = steps.mean(0, dtype=np.float64)
-        return np.concatenate([mean, steps.std(0, dtype=np.float64)]) if self.deviations else mean
+        if not self.deviations:
+            return mean
+        varies = np.ptp(steps, axis=0) > 0  # where none does, the deviation is the rounding of the mean
+        return np.concatenate([mean, np.where(varies, steps.std(0, dtype=np.float64), 0.0)])
 
 
 @dataclass

@@ -11,7 +11,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from data.points import Points
-from models.numerics.standardisation import Standardisation
+from models.numerics.standardisation import STANDARDISED, Standardisation
 from models.ssgp.autoencoder import MixtureAutoencoder
 from models.ssgp.linear import LinearGaussian
 from models.ssgp.predictor import ChangedInputs, Process
@@ -114,7 +114,7 @@ def with_inputs(data: StandardisedPoints, change: Tensor | MixtureAutoencoder) -
     parts = data.train, data.validation, data.test
     unscaled = Standardisation(torch.zeros(()), torch.ones(()))
     changed = [ChangedInputs(change, unscaled).apply(part.inputs) for part in parts]
-    units = Standardisation.of(changed[0])
+    units = Standardisation.of(changed[0], least=STANDARDISED)
     mapped = [part._replace(inputs=units.apply(inputs)) for part, inputs in zip(parts, changed, strict=True)]
     return StandardisedPoints(*mapped, units=data.units._replace(change=ChangedInputs(change, units)))
 
