@@ -70,6 +70,9 @@ class Sure(Protocol):
     @property
     def products(self) -> int: ...
 
+    @property
+    def method(self) -> str: ...
+
 
 def until_sure(estimates: Iterable[Estimate], tolerance: float | None) -> list[Estimate]:
     """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is."""
@@ -80,9 +83,12 @@ def until_sure(estimates: Iterable[Estimate], tolerance: float | None) -> list[E
             return so_far
     if tolerance is not None:
         last = so_far[-1]
+        rest = (
+            "rounding alone leaves so much: add a ridge to the matrix" if last.method == EXACT else "give more products"
+        )
         warnings.warn(
             f"the relative standard error is {last.relative_error:.2g} after {last.products} products, and "
-            f"{tolerance:g} was asked for; give more products",
+            f"{tolerance:g} was asked for; {rest}",
             stacklevel=3,
         )
     return so_far

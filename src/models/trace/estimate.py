@@ -14,7 +14,7 @@ from models.runtime.parameters import shown
 from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, check_whole, until_sure
 from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import STEPS, NamedFunction, function_of, iterated
-from models.trace.lanczos import Function, function_of_values
+from models.trace.lanczos import Function, function_of_values, moved_by_rounding
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
@@ -30,7 +30,8 @@ GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for 
 class TraceEstimate:
     """Holds an estimate of tr(f(A)) and its standard error: in about 95 % of estimates tr(f(A)) is within two of these.
 
-    products: how many with f(A) were asked for. method: that was used; "exact" asks for all basis vectors. flatness:
+    products: how many with f(A) were asked for. method: that was used; "exact" asks for all basis vectors, and its
+    error is a bound of what the rounding of A makes of functions found by eigenvalues, 0 for the others. flatness:
     tr²/(n‖f(A)‖_F²) as the queries measured it, from 1/n (one eigenvalue is all) to 1 (all are equal); for
     the logarithm that of log(A/a), a the largest entry of A. tail: the share of ‖f(A)‖_F² outside of what the first
     half of the products spans, by which method="auto" chose; None where it had no choice.
@@ -75,7 +76,8 @@ def estimate_trace(
     half of the products with random queries and measures how much of ‖A‖_F² these leave, and how flat the spectrum is.
     Where the tail times (1 − flatness) is under a half, the rest goes to XTrace; else all are queries of Hutchinson. A
     matrix with no more rows than there are products is multiplied by every basis vector: the trace is exact, of
-    functions that need Lanczos steps or conjugate gradients by all eigenvalues of A.
+    functions that need Lanczos steps or conjugate gradients by all eigenvalues of A, whose rounding the standard error
+    bounds: it is large for the inverse or the logarithm of an ill-conditioned matrix.
 
     Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
     99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
@@ -140,10 +142,11 @@ def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None
 
 def exact_trace(pool: Pool) -> TraceEstimate:
     """Returns the trace by a product with every basis vector."""
-    size, (trace, square) = pool.matrix.size, exact_sums(pool.matrix)
+    size, (trace, square, error) = pool.matrix.size, exact_sums(pool.matrix)
     refuse_overflow(square, trace)
     flat = 1.0 if square == 0 else trace**2 / (size * square)
-    return TraceEstimate(whole_trace(pool.matrix, trace), 0.0, pool.spent + size, EXACT, flat)
+    stated = put_back(error, pool.matrix.exponent)
+    return TraceEstimate(whole_trace(pool.matrix, trace), stated, pool.spent + size, EXACT, flat)
 
 
 def whole_trace(matrix: Matrix, trace: float) -> float:
@@ -151,16 +154,22 @@ def whole_trace(matrix: Matrix, trace: float) -> float:
     return put_back(trace, matrix.exponent, matrix.size * matrix.shift)
 
 
-def exact_sums(matrix: Matrix) -> tuple[float, float]:
-    """Returns the trace and ‖·‖_F² of a matrix, of f(A) by all eigenvalues of A where its products come from an
-    iteration, which is not exact. Raises OracleError as `models.trace.pool.whole` and f do."""
+def exact_sums(matrix: Matrix) -> tuple[float, float, float]:
+    """Returns the trace and ‖·‖_F² of a matrix, in float64, and a bound of what rounding makes of the trace.
+
+    Of f(A), where its products come from an iteration, which is not exact, they are found by all eigenvalues of A; the
+    bound is that of `moved_by_rounding` with ε of A's precision, 0 for any other matrix. Raises OracleError as
+    `models.trace.pool.whole` and f do.
+    """
     asked = iterated(matrix)
     if asked is None:
-        dense = whole(matrix)
-        return float(dense.trace()), float(dense.square().sum())
-    inner_matrix, function = asked
-    values = function_of_values(function, torch.linalg.eigvalsh(whole(inner_matrix)).unsqueeze(0))
-    return float(values.sum()), float(values.square().sum())
+        dense = whole(matrix).double()
+        return float(dense.trace()), float(dense.square().sum()), 0.0
+    (inner_matrix, function), epsilon = asked, torch.finfo(matrix.dtype).eps
+    eigenvalues = torch.linalg.eigvalsh(whole(inner_matrix).double()).unsqueeze(0)
+    values = function_of_values(function, eigenvalues, epsilon)
+    error = moved_by_rounding(function, eigenvalues, epsilon)
+    return float(values.sum()), float(values.square().sum()), error
 
 
 def choose(pool: Pool, budget: int) -> tuple[str, float]:

@@ -82,13 +82,15 @@ def rows_at_once(steps: int, start: Tensor) -> int:
     return max(1, BASIS_BYTES // (min(steps, start.shape[1]) * start.shape[1] * start.element_size()))
 
 
-def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """Returns f at Ritz values (row, step), in that shape.
+def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor, epsilon: float | None = None) -> Tensor:
+    """Returns f at Ritz values (row, step), in that shape. epsilon: of the rounding of the matrix; that of the values'
+    type by default.
 
     Raises OracleError where one is 0 to rounding and f, within the rounding, is not finite or moves by more than half
     of the largest |f|: f(A)x would be decided by the rounding.
     """
-    rounding = 10 * torch.finfo(values.dtype).eps * values.abs().amax(1, keepdim=True)
+    share = 10 * (torch.finfo(values.dtype).eps if epsilon is None else epsilon)
+    rounding = share * values.abs().amax(1, keepdim=True)
     near = torch.stack([of_reals(function, part) for part in (values - rounding, values, values + rounding)])
     moved = near.amax(0) - near.amin(0)
     undecided = ~near.isfinite().all(0) | (moved > 0.5 * near[1].abs().amax(1, keepdim=True))
@@ -97,6 +99,14 @@ def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor) -> 
     if not bool(near[1].isfinite().all()):
         raise OracleError("the function of an eigenvalue is not finite; scale the matrix, or add a ridge to it")
     return near[1]
+
+
+def moved_by_rounding(function: Callable[[Tensor], Tensor], values: Tensor, epsilon: float) -> float:
+    """Returns Σ |f(λ + δ) − f(λ − δ)|/2 over the eigenvalues λ of a matrix, (1, n), δ being epsilon of the largest |λ|:
+    what rounding may make of Σ f(λ). Errors: as `of_reals`."""
+    rounding = epsilon * values.abs().amax()
+    above, below = (of_reals(function, values + side * rounding) for side in (1, -1))
+    return float((above - below).abs().sum()) / 2
 
 
 def of_reals(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:

@@ -32,8 +32,9 @@ FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the p
 class LogdetEstimate:
     """Holds an estimate of log det A and its standard error; in about 95 % of estimates it is within two of these.
 
-    products: how many with A were asked for. method: "lanczos", or "exact" by Cholesky's factor. quadrature_error: how
-    far more Lanczos steps would move the estimate, as the last ones moved it; the standard error includes it.
+    products: how many with A were asked for. method: "lanczos", or "exact" by all eigenvalues; the standard error is
+    then a bound of what the rounding of A makes of it. quadrature_error: how far more Lanczos steps would move the
+    estimate, as the last ones moved it; the standard error includes it.
     """
 
     estimate: float
@@ -65,20 +66,22 @@ def estimate_logdet(
     the worse A is conditioned, the more are needed. products: with A, at most: `steps` for a vector, four vectors at
     least, and two to see that A is symmetric; by default those of 30 vectors, or of 240 with a tolerance. tolerance:
     stop where the standard error is at most so much of |estimate|, looked at after 8, 16, 32, … vectors. A matrix with
-    no more rows than there are products is multiplied by every basis vector and factorised.
+    no more rows than there are products is multiplied by every basis vector, and all its eigenvalues are found, in
+    double precision whatever that of A is.
 
     The standard error is that of the mean over the vectors, and includes how far more steps would move it, by
     extrapolation. Where that is the larger part it may be too little, and a warning asks for more steps.
 
     Raises OracleError for a matrix that is not positive definite, where a Ritz value shows it: an eigenvalue below 0
-    that no vector finds in so many steps goes unseen. Other errors and warnings: as `estimate_trace`.
+    that no vector finds in so many steps goes unseen. An exact one is refused too where A is singular to rounding.
+    Other errors and warnings: as `estimate_trace`.
     """
     own = matrix_of(matrix)
     check_whole("steps", steps, 4)
     default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT
     most = check_budget_arguments(default if products is None else products, tolerance, seed)
     if own.size <= most:
-        return exact_logdet(own)
+        return until_sure([exact_logdet(own)], tolerance)[-1]
     if most < FEWEST * steps + LOOKED_AT:
         raise ValueError(
             f"products={most} are fewer than {FEWEST} vectors of {steps} Lanczos steps need; give "
@@ -156,13 +159,22 @@ def refuse(least: float, exponent: int) -> NoReturn:
 
 
 def exact_logdet(matrix: Matrix) -> LogdetEstimate:
-    """Returns log det A from Cholesky's factor of all of A. Raises OracleError where A is not positive definite."""
-    dense = whole(matrix)
-    factor, info = torch.linalg.cholesky_ex(dense)
-    if int(info):
+    """Returns log det A = Σ log d_i + Σ log λ_i in float64, d the diagonal of A and λ the eigenvalues of D^−½ A D^−½.
+
+    So the unit of a row makes nothing singular. The standard error is that of λ moved by ε of the largest of them, ε of
+    A's precision. Raises OracleError where d or λ is not above 0 to rounding.
+    """
+    dense = whole(matrix).double()
+    diagonal, epsilon = dense.diagonal(), torch.finfo(matrix.dtype).eps
+    if bool((diagonal <= 0).any()):
         refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
-    found = float(2 * factor.diagonal().log().sum())
-    return LogdetEstimate(found + log_of_scale(matrix), 0.0, matrix.size, EXACT)
+    values = torch.linalg.eigvalsh(dense * diagonal.rsqrt() * diagonal.rsqrt().unsqueeze(1))
+    rounding = values / values[-1] - max(10 * epsilon, matrix.size**0.5 * torch.finfo(torch.float64).eps)
+    if not bool((rounding > 0).all()):
+        refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
+    found = float(diagonal.log().sum() + values.log().sum())
+    error = float(torch.atanh(epsilon * values[-1] / values).sum())
+    return LogdetEstimate(found + log_of_scale(matrix), error, matrix.size, EXACT)
 
 
 def log_of_scale(matrix: Matrix) -> float:

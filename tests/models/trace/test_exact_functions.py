@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -26,11 +28,33 @@ def matrix(values: np.ndarray = SPECTRUM) -> np.ndarray:
 def test_a_trace_that_is_called_exact_is(name: str) -> None:
     expected = FUNCTIONS[name](SPECTRUM)
     found = estimate_trace(matrix(), function=torch.sqrt if name == "root" else name)
-    assert (found.method, found.products, found.standard_error) == ("exact", SIZE, 0.0)
+    assert (found.method, found.products) == ("exact", SIZE)
+    assert 0 < found.standard_error < 1e-6 * found.estimate if name == "inverse" else found.standard_error < 1e-7
     assert found.estimate == pytest.approx(expected.sum(), rel=1e-6 if name == "inverse" else 1e-9)
     if name == "log":
         expected = expected - np.log(matrix().max())
     assert found.flatness == pytest.approx(expected.sum() ** 2 / (SIZE * np.square(expected).sum()), rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["log", "inverse"])
+def test_what_rounding_makes_of_an_ill_conditioned_matrix_is_stated(name: str, dtype: Any) -> None:
+    """The eigenvalue known to the user is half of what a perturbation of the size of the rounding can take away."""
+    least = 20 * float(np.finfo(dtype).eps)
+    found = estimate_trace(np.diag([1.0, least]).astype(dtype), function=name)
+    share = np.arctanh(1 / 20) if name == "log" else 1 / 20 / (1 - 1 / 400) / least
+    assert found.standard_error == pytest.approx(share, rel=1e-3)
+    assert found.estimate == pytest.approx(FUNCTIONS[name](np.array([1.0, least])).sum(), rel=1e-12)
+    assert estimate_trace(np.diag([1.0, least]).astype(dtype)).standard_error == 0
+    with pytest.warns(UserWarning, match=r"0.01 was asked for; rounding alone leaves so much: add a ridge"):
+        estimate_trace(np.diag([1.0, least]).astype(dtype), function="inverse", tolerance=0.01)
+
+
+@pytest.mark.parametrize("name", ["log", "inverse"])
+def test_single_precision_is_refused_by_its_own_rounding(name: str) -> None:
+    with pytest.raises(OracleError, match="add a ridge"):
+        estimate_trace(np.diag([1.0, 1e-8]).astype(np.float32), function=name)
+    assert estimate_trace(np.diag([1.0, 1e-8]), function=name).method == "exact"
 
 
 def test_lanczos_steps_alone_are_not_exact_here() -> None:

@@ -46,12 +46,51 @@ def test_too_few_steps_are_part_of_the_error_and_said() -> None:
     assert estimate_logdet(positive(10), products=202, steps=20).quadrature_error < 1e-6
 
 
-def test_a_small_matrix_is_factorised() -> None:
+def test_all_eigenvalues_of_a_small_matrix_are_found() -> None:
     matrix = positive(100)
     found = estimate_logdet(matrix)
-    assert (found.method, found.products, found.standard_error) == ("exact", SIZE, 0.0)
+    assert (found.method, found.products) == ("exact", SIZE)
+    assert 0 < found.standard_error < 1e-10
     assert found.estimate == pytest.approx(exact(matrix), rel=1e-12)
-    assert str(found) == f"{exact(matrix):,.6g} ± 0 (exact, 300 products)"
+    assert str(found) == f"{exact(matrix):,.6g} ± {found.standard_error:.2g} (exact, 300 products)"
+
+
+def test_single_precision_is_not_that_of_the_exact_log_determinant() -> None:
+    matrix = positive(1e4).astype(np.float32)
+    found = estimate_logdet(matrix)
+    assert found.estimate == pytest.approx(exact(matrix.astype(np.float64)), rel=1e-10)
+    assert 0.01 < found.standard_error < 1
+    assert abs(found.estimate - exact(positive(1e4))) < found.standard_error  # what rounding of the entries makes of it
+
+
+SINGULAR = {
+    "a row twice": [[2.0, 1.0, 1.0], [1.0, 3.0, 3.0], [1.0, 3.0, 3.0]],
+    "a graph's Laplacian": [[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]],
+    "tenths": [[0.1, 0.1, 0.3], [0.1, 0.1, 0.3], [0.3, 0.3, 1.0]],
+    "one dimension": np.outer(*2 * [[0.1, 0.7, 1.3, 2.1]]).tolist(),
+    "zeros": np.zeros((3, 3)).tolist(),
+    "a row of zeros": np.diag([1.0, 0.0, 2.0]).tolist(),
+    "indefinite": [[1.0, 2.0], [2.0, 1.0]],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", SINGULAR)
+def test_the_log_determinant_of_a_singular_matrix_is_refused(case: str, dtype: Any) -> None:
+    with pytest.raises(OracleError, match=r"not positive definite: it has an eigenvalue of .* or below; .*add a ridge"):
+        estimate_logdet(np.array(SINGULAR[case], dtype))
+
+
+def test_rows_in_units_far_apart_are_not_singular() -> None:
+    near, units = np.array([[2.0, 1.0], [1.0, 3.0]]), np.diag([1e-12, 1e12])
+    found = estimate_logdet(units @ near @ units)
+    assert found.estimate == pytest.approx(np.log(5.0), abs=1e-12)
+    assert found.standard_error < 1e-14
+
+
+def test_a_tolerance_below_the_rounding_is_said() -> None:
+    with pytest.warns(UserWarning, match=r"1e-05 was asked for; rounding alone leaves so much: add a ridge"):
+        estimate_logdet(np.array([[1.0, 1.0], [1.0, 1.0 + 1e-12]]), tolerance=1e-5)
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, aslinearoperator])

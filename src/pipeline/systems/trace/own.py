@@ -16,6 +16,7 @@ from data.matrices import SymmetricMatrix
 from models.trace.arguments import AUTO
 from models.trace.estimate import of_budget, warn_of_steps
 from models.trace.functions import function_of, logarithm
+from models.trace.lanczos import function_of_values
 from models.trace.matrices import Matrix, scaled
 from models.trace.oracles import Dense, Oracle, sparse
 from models.trace.parallel import OverRanks
@@ -113,7 +114,7 @@ def counted_cube(matrix: np.ndarray | sp.csr_array) -> float | None:
 
 def exact(own: OwnMatrix, settings: TraceConfig) -> float | None:
     """Returns tr(f(A)) in another way: from the diagonal for A, counted for a sparse A³, else from all eigenvalues of
-    up to `matrix.exact_rows` rows; None for more."""
+    up to `matrix.exact_rows` rows; None for more. Raises OracleError where rounding decides f of an eigenvalue."""
     matrix = own.data.matrix
     if settings.function == "identity":
         return float(math.fsum(matrix.diagonal()))
@@ -123,7 +124,8 @@ def exact(own: OwnMatrix, settings: TraceConfig) -> float | None:
     if own.data.size > settings.matrix.exact_rows:
         return None
     dense = torch.from_numpy(matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix)
-    return float(values_under(settings, own.data.size)(torch.linalg.eigvalsh(dense)).sum())
+    values = torch.linalg.eigvalsh(dense).unsqueeze(0)
+    return float(function_of_values(values_under(settings, own.data.size), values).sum())
 
 
 def known_trace(here: Study, own: OwnMatrix, settings: TraceConfig) -> float | None:

@@ -153,6 +153,12 @@ def test_functions_that_the_matrix_has_not(
     assert message in error, error
 
 
+def test_an_exact_value_that_rounding_decides_is_refused(tmp_path: Path, run_pipeline) -> None:
+    np.save(tmp_path / "twice.npy", np.kron(np.ones((2, 2)), kernel()[:60, :60]))
+    error = run_pipeline("recipe=trace", f"matrix.path={tmp_path / 'twice.npy'}", "function=inverse", *TINY).error
+    assert "to rounding the matrix has the eigenvalue 0, near which f is not bounded; add a ridge to it" in error, error
+
+
 @pytest.mark.parametrize("methods", ["[xtrace]", "[hutchinson]"])  # beside which one is chosen
 def test_more_queries_than_the_matrix_has_rows(methods: str, files: dict[str, str], run_pipeline) -> None:
     error = run_pipeline(
