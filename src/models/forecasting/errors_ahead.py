@@ -12,7 +12,7 @@ from torch import Tensor
 from models.forecasting.burn_in import evenly_spaced
 from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, rows_before, up_to_end
 from models.forecasting.fitting import Fitted
-from models.forecasting.known_ahead import KnownAhead
+from models.forecasting.known_ahead import KnownAhead, with_gaps
 from models.forecasting.rolling import roll
 from models.numerics.held_out import least_error
 from models.numerics.ridge import masked_mse
@@ -24,8 +24,8 @@ STEPS, ORIGINS = 24, 64  # of the forecasts that are compared
 class Truth(NamedTuple):
     """Holds what forecasts are compared with.
 
-    sequence, time (origin,): the row that each begins at. ahead, scored (origin, step, d): what came from it on, and
-    which entries count.
+    sequence, time (origin,): the row that each begins at. ahead, scored (origin, step, d): what came from it on, NaN
+    where nothing was observed, and which entries count.
     """
 
     sequence: Tensor
@@ -43,7 +43,8 @@ def truth_ahead(part: MaskedSequences, *, first: int = 0) -> Truth:
     steps = time.unsqueeze(1) + torch.arange(longest, device=time.device)
     inside = steps < part.values.shape[1]
     places = sequence.unsqueeze(1), steps.clamp(max=part.values.shape[1] - 1)
-    return Truth(sequence, time, part.values[places], part.scored[places] & inside.unsqueeze(2))
+    ahead = with_gaps(part.values[places], part.mask[places])
+    return Truth(sequence, time, ahead, part.scored[places] & inside.unsqueeze(2))
 
 
 def mean_error_ahead(forecasts: Tensor, ahead: Tensor, scored: Tensor) -> float:

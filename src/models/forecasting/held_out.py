@@ -13,7 +13,7 @@ from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import Group
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.known_ahead import KnownAhead, as_seen_by, known_windows, led
+from models.forecasting.known_ahead import KnownAhead, as_seen_by, known_windows, led, with_gaps
 from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.series import padded
 from models.numerics.standardisation import Standardisation
@@ -73,13 +73,15 @@ def forecasts_from(
     """Returns forecasts (origin, horizon, target) in the data's own units, each from the rows before its origin and
     what is known of those after it.
 
-    rows (time, d): as `rows_of` makes them. What is known beyond the end is taken to be the mean.
+    rows (time, d): as `rows_of` makes them. What is known beyond the end is taken to be the mean; a gap in what is
+    known before it is as the model itself predicts it.
     """
     model: Any = forecaster.model
     values, mask = forecaster.standardised(as_seen_by(model, model.initial_state(1), rows, columns.leads))
     states = filter_sequences(model, values.unsqueeze(0), mask.unsqueeze(0)).states
     chosen = tuple(part[:, origins] for part in states)
-    known = known_windows(forecaster.standardised(rows)[0], columns.leads, horizon)[origins].unsqueeze(0)
+    given = with_gaps(*forecaster.standardised(rows))
+    known = known_windows(given, columns.leads, horizon)[origins].unsqueeze(0)
     ahead: Any = KnownAhead(model, columns.leads)
     rolled = forecast_from_everywhere(ahead, (*chosen, known), horizon)[0]
     return _in_own_units(rolled, forecaster, len(columns.targets))

@@ -39,8 +39,8 @@ class KnownAhead:
     """Is a model whose last `columns` columns are known for some steps to come: it predicts them as they are.
 
     So whatever feeds predictions back, as forecasts do, goes on with the known values. The state is that of the model
-    and what is known, (batch, step, columns), in standardised units: the columns of the next row first. Beyond them
-    the columns are as the model itself predicts them.
+    and what is known, (batch, step, columns), in standardised units: the columns of the next row first. Beyond them,
+    and where they are NaN, the columns are as the model itself predicts them, as in filtering.
     """
 
     def __init__(self, model: SequenceModel, columns: int) -> None:
@@ -60,7 +60,8 @@ class KnownAhead:
         prediction, known = self.model.predict(state[:-1]), state[-1]
         if not known.shape[1] or not self.columns:
             return prediction
-        return torch.cat([prediction[:, : -self.columns], known[:, 0]], 1)
+        own, given = prediction[:, -self.columns :], known[:, 0]
+        return torch.cat([prediction[:, : -self.columns], torch.where(given.isnan(), own, given)], 1)
 
     def update(self, state: State, observation: Tensor) -> State:
         """Returns the state after one more observation (batch, d); what was known of it is used up."""
@@ -76,10 +77,15 @@ class KnownAhead:
         return iterated(self, state, horizons) if self.columns else roll_to(self.model, state[:-1], horizons)
 
 
+def with_gaps(values: Tensor, mask: Tensor) -> Tensor:
+    """Returns values of any shape, NaN where the mask, of the same shape, says that nothing was observed."""
+    return values.masked_fill(~mask, torch.nan)
+
+
 def known_windows(rows: Tensor, columns: int, horizon: int) -> Tensor:
     """Returns what is known from each row on for `horizon` steps: (time + 1, horizon, columns), 0 after the end.
 
-    rows (time, d): as `led` makes them, standardised. The windows share their memory.
+    rows (time, d): as `led` makes them, standardised, NaN in gaps, which stay NaN. The windows share their memory.
     """
     last = rows[:, rows.shape[1] - columns :]
     padded: Any = torch.cat([last, last.new_zeros(horizon, columns)])

@@ -52,7 +52,7 @@ class Origins(NamedTuple):
     """Holds what forecasts of the validation part begin with and are compared with.
 
     belief: of the model, each tensor (origin, …). recent (origin, row, d): those before each. ahead, scored
-    (origin, step, d): what came, and which entries count.
+    (origin, step, d): what came, NaN where nothing was observed, and which entries count.
     """
 
     belief: State
