@@ -11,3 +11,10 @@ REGULAR = [
     (["2024-01-01", "2024-01-03"], ["2024-01-05", "2024-01-07"]),
 ]
 UNEVEN = ["2024-01-05", "2024-01-08", "2024-01-09", "2024-01-10", "2024-01-20"]
+
+
+def seen_wrongly() -> dict[str, list[str]]:
+    """Times in which pandas sees a step that they do not go on by: working hours, and last Fridays of months."""
+    days = [f"2024-01-{day:02d}" for day in (1, 2, 3, 4, 5, 8, 9, 10, 11, 12)]
+    hours = [f"{day}T{hour:02d}" for day in days for hour in range(10, 18)]
+    return {"hours": hours, "fridays": ["2024-01-26", "2024-02-23", "2024-03-29", "2024-04-26", "2024-05-31"]}

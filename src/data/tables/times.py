@@ -72,13 +72,16 @@ def months_apart(dates: Any) -> int | None:
 
 
 def calendar_step(dates: pd.DatetimeIndex) -> Any:
-    """Returns the step that pandas sees in three dates or more; None where it sees none."""
+    """Returns the step that pandas sees in three dates or more; None where it sees none, or one that they do not go on
+    by, such as its working hours from 9 to 17 in those of any day of eight hours."""
     if len(dates) < 3:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pandas 3 announces that it will be an object, not a text
         step = dates.inferred_freq
-    return step if step is None or isinstance(step, str) else step.freqstr
+    if step is None or not pd.date_range(dates[0], periods=len(dates), freq=step).equals(dates):
+        return None
+    return step if isinstance(step, str) else step.freqstr
 
 
 def uneven(times: np.ndarray) -> bool:

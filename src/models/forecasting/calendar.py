@@ -69,8 +69,9 @@ def times_in(index: Any) -> pd.DatetimeIndex | None:
     """Returns the times of an index of times or of periods (their begin); None for any other index."""
     import pandas as pd
 
+    no_step: Any = None  # that which pandas sees need not be there, see `models.forecasting.frame.goes_by`
     if isinstance(index, pd.PeriodIndex):
-        return index.to_timestamp()
+        return pd.DatetimeIndex(index.to_timestamp(), freq=no_step)
     return index if isinstance(index, pd.DatetimeIndex) else None
 
 

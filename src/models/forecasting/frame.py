@@ -141,17 +141,34 @@ def step_of(index: Any) -> Any:
     """Returns the step between times: one of pandas (an hour, a working day), or a number of months; None where there
     is none.
 
-    Raises ValueError if the times go backwards.
+    A step that pandas tells or sees counts only where the times go on by it. Raises ValueError if they go backwards.
     """
     if len(index) > 1 and index[-1] < index[0]:
         raise ValueError(BACKWARDS)
-    if index.freq is not None or len(index) < 2:
+    if len(index) < 2 or goes_by(index, index.freq):
         return index.freq
     if len(index) == 2:
         return months_apart(index) or index[1] - index[0] or None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pandas 3 announces that it will be an object, not a text
-        return index.inferred_freq or months_apart(index)
+        seen = index.inferred_freq
+    return seen if goes_by(index, seen) else months_apart(index)
+
+
+def goes_by(index: Any, step: Any) -> bool:
+    """Says whether times go on by a step of pandas, None for no step, from the first to the last.
+
+    pandas sees "bh", working hours from 9 to 17, in those of any day of eight hours, and "WOM-4FRI" in last Fridays of
+    months that have four. Times of a zone are looked at as clocks there show them, those in spans as they are.
+    """
+    import pandas as pd
+
+    if step is None:
+        return False
+    offset: Any = pd.tseries.frequencies.to_offset(step)
+    spans = isinstance(offset, pd.offsets.Tick) and not isinstance(offset, pd.offsets.Day)
+    times = index if spans or index.tz is None else index.tz_localize(None)
+    return pd.date_range(times[0], periods=len(times), freq=offset).equals(times)
 
 
 def holds_dates_as_texts(index: Any) -> bool:

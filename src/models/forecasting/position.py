@@ -15,6 +15,7 @@ from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimator_input import TAIL, Group, as_range
 from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
 from models.forecasting.forecaster import Forecaster
+from models.forecasting.frame import goes_by
 from models.forecasting.known_ahead import KnownAhead, as_seen_by, led
 from models.forecasting.rolling import roll
 from models.runtime.threads import threads_for
@@ -96,8 +97,8 @@ def longer_tail(tail: Any, index: Any) -> Any:
     import pandas as pd
 
     both = tail.append(index)
-    if isinstance(both, pd.DatetimeIndex) and both.freq is None and tail.freq is not None:
-        both = pd.DatetimeIndex(both, freq="infer") if len(both) > 2 else both
+    if isinstance(both, pd.DatetimeIndex) and both.freq is None and goes_by(both, tail.freq):
+        both = pd.DatetimeIndex(both, freq=tail.freq)
     return as_range(both)[-TAIL:]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from data.tables.sequences import load_table, read_sequences
 from data.tables.times import times_after, uneven
-from small_times import REGULAR, UNEVEN
+from small_times import REGULAR, UNEVEN, seen_wrongly
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,14 @@ def test_times_without_one_step_are_uneven() -> None:
     assert uneven(np.array(UNEVEN, dtype="datetime64[ns]"))
     assert not uneven(np.arange(7) * 0.1)
     assert uneven(np.array([0.0, 2.0, 4.0, 9.0]))
+
+
+@pytest.mark.parametrize("kind", ["hours", "fridays"])
+def test_a_step_that_pandas_sees_counts_only_where_the_times_go_on_by_it(kind: str) -> None:
+    times = np.array(seen_wrongly()[kind], dtype="datetime64[ns]")
+    assert pd.DatetimeIndex(times).inferred_freq in ("bh", "WOM-4FRI")
+    assert uneven(times)
+    np.testing.assert_array_equal(times_after(times, 1), times[-1] + np.median(np.diff(times)))
 
 
 def test_working_days_go_on_after_the_weekend() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,12 @@ import torch
 
 import models
 from models.baselines.autoregression import Autoregression
+from models.forecasting.calendar import times_in
 from models.forecasting.extensions import imports
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import holds_dates_as_texts, index_after
-from small_times import REGULAR, UNEVEN
+from models.forecasting.frame import holds_dates_as_texts, index_after, step_of
+from models.forecasting.position import longer_tail
+from small_times import REGULAR, UNEVEN, seen_wrongly
 
 
 @pytest.fixture
@@ -107,6 +110,33 @@ def test_spans_that_go_backwards_are_refused() -> None:
 def test_uneven_spans_are_counted_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="uneven"):
         assert list(index_after(pd.to_timedelta([0, 1, 3], unit="h"), 2)) == [1, 2]
+
+
+@pytest.mark.parametrize("kind", ["hours", "fridays"])
+@pytest.mark.parametrize("made", ["seen", "told", "periods"])
+def test_a_step_that_pandas_sees_counts_only_where_the_times_go_on_by_it(kind: str, made: str) -> None:
+    times = pd.DatetimeIndex(seen_wrongly()[kind])
+    if made == "told":
+        times = pd.DatetimeIndex(times, freq="infer")
+    elif made == "periods":
+        times = times_in(times.to_period("h"))
+    assert times is not None
+    assert times.inferred_freq in ("bh", "WOM-4FRI")
+    assert step_of(times) is None
+    with pytest.warns(UserWarning, match="the times of the table's index are uneven"):
+        assert list(index_after(times, 2)) == [1, 2]
+
+
+def test_a_clock_may_stand_at_an_hour_that_is_there_twice() -> None:
+    days = pd.date_range("2024-10-20 02:30", periods=12, freq="D").tz_localize("Europe/Berlin", ambiguous=[True] * 12)
+    assert step_of(pd.DatetimeIndex(list(days))) == "D"
+
+
+@pytest.mark.parametrize("step", ["bh", "WOM-4FRI", "2B", pd.offsets.CustomBusinessDay(weekmask="Mon Tue")])
+def test_the_step_that_an_index_tells_is_kept_where_rows_go_on_by_it(step: Any) -> None:
+    index = pd.date_range("2024-01-31", periods=30, freq=step)
+    assert longer_tail(index[:20], pd.DatetimeIndex(list(index[20:]))).freq == index.freq
+    assert longer_tail(index[:20], pd.DatetimeIndex(list(index[21:]))).freq is None
 
 
 @pytest.mark.parametrize("times", [UNEVEN, ["2024-01-01"] * 2])
