@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from models.forecasting.estimator_input import TAIL, as_range
-from models.forecasting.frame import months_apart, step_of
+from models.forecasting.frame import months_apart, step_of, times_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,16 +63,6 @@ def season_waves(rows: np.ndarray, season: int) -> np.ndarray:
 def season_harmonics(season: int) -> int:
     """Returns how many harmonics a season of so many rows has here: 1 to 3, below half of it."""
     return max(1, min(MOST_HARMONICS, (season - 1) // 2))
-
-
-def times_in(index: Any) -> pd.DatetimeIndex | None:
-    """Returns the times of an index of times or of periods (their begin); None for any other index."""
-    import pandas as pd
-
-    no_step: Any = None  # that which pandas sees need not be there, see `models.forecasting.frame.goes_by`
-    if isinstance(index, pd.PeriodIndex):
-        return pd.DatetimeIndex(index.to_timestamp(), freq=no_step)
-    return index if isinstance(index, pd.DatetimeIndex) else None
 
 
 class RowClock(NamedTuple):

@@ -75,28 +75,67 @@ def index_after(index: Any, horizon: int) -> pd.Index:
     step.
 
     Times on one day of each month, or at its end, go on by whole months, spans of time and numbers by their even step.
-    An index without a step that its rows tell (names, times that come irregularly, a single time) goes on as 1, 2, …,
-    by the name "step", with a warning where it has several times. Raises ValueError for times that go backwards.
+    Periods go on by as many as lie between neighbours, or in the step of their first times. An index without a step
+    that its rows tell (names, times that come irregularly, a single time) goes on as 1, 2, …, by the name "step", with
+    a warning where it has several times. Raises ValueError for times that go backwards.
     """
+    import pandas as pd
+
+    later = _in_step(index, horizon)
+    if later is not None:
+        return later
+    if len(index) > 1 and (index.dtype.kind in "mM" or isinstance(index, pd.PeriodIndex)):
+        warnings.warn("the times of the table's index are uneven; the forecast's rows count 1, 2, …", stacklevel=3)
+    return pd.RangeIndex(1, horizon + 1, name="step")
+
+
+def _in_step(index: Any, horizon: int) -> pd.Index | None:
+    """Returns what `index_after` does where the rows tell a step; None where they tell none."""
     import pandas as pd
 
     if isinstance(index, pd.RangeIndex):
         return pd.RangeIndex(index.stop, index.stop + horizon * index.step, index.step, name=index.name)
     if index.dtype.kind == "m" and len(index) > 1 and index[-1] < index[0]:
         raise ValueError(BACKWARDS)
-    if isinstance(index, pd.PeriodIndex) and len(index):
-        return pd.period_range(index[-1], periods=horizon + 1, name=index.name)[1:]
+    if (periods := even_periods(index)) is not None:
+        ordinals = index.asi8[-1] + periods * np.arange(1, horizon + 1)
+        return pd.PeriodIndex.from_ordinals(ordinals, freq=index.freq, name=index.name)
     if (even := even_step(index)) is not None:
         (last,) = index[-1:].tolist()
         return pd.Index([last + even * k for k in range(1, horizon + 1)], name=index.name)
-    step = step_of(index) if isinstance(index, pd.DatetimeIndex) else None
-    if isinstance(step, int):
-        return months_on(index, step, horizon)
-    if step is None:
-        if index.dtype.kind in "mM" and len(index) > 1:
-            warnings.warn("the times of the table's index are uneven; the forecast's rows count 1, 2, …", stacklevel=3)
-        return pd.RangeIndex(1, horizon + 1, name="step")
-    return pd.date_range(index[-1], periods=horizon + 1, freq=step, name=index.name)[1:]
+    times = times_in(index)
+    step = None if times is None else step_of(times)
+    if times is None or step is None:
+        return None
+    later = months_on(times, step, horizon) if isinstance(step, int) else _times_on(times, step, horizon)
+    return later.to_period(index.freq) if isinstance(index, pd.PeriodIndex) else later
+
+
+def _times_on(times: Any, step: Any, horizon: int) -> pd.DatetimeIndex:
+    import pandas as pd
+
+    return pd.date_range(times[-1], periods=horizon + 1, freq=step, name=times.name)[1:]
+
+
+def even_periods(index: Any) -> int | None:
+    """Returns how many periods lie between the neighbours of a PeriodIndex, of periods of several months say how many
+    months, and of a single period its length; None where the number is not one, and for any other index."""
+    import pandas as pd
+
+    if not isinstance(index, pd.PeriodIndex) or not len(index):
+        return None
+    steps = set(np.diff(index.asi8).tolist()) or {index.freq.n}
+    return step if len(steps) == 1 and (step := steps.pop()) > 0 else None
+
+
+def times_in(index: Any) -> pd.DatetimeIndex | None:
+    """Returns the times of an index of times or of periods (their begin); None for any other index."""
+    import pandas as pd
+
+    no_step: Any = None  # that which pandas sees need not be there, see `goes_by`
+    if isinstance(index, pd.PeriodIndex):
+        return pd.DatetimeIndex(index.to_timestamp(), freq=no_step)
+    return index if isinstance(index, pd.DatetimeIndex) else None
 
 
 def months_apart(index: Any) -> int | None:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.forecasting.calendar import times_in
 from models.forecasting.covariates import Columns, FromStart
 from models.forecasting.estimator_input import TAIL, Form, Group, Rows, of_labels, read
-from models.forecasting.frame import even_step, step_of
+from models.forecasting.frame import even_step, step_of, times_in
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
 from models.forecasting.row_checks import say_uneven

@@ -10,7 +10,7 @@ import numpy as np
 
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import Group
-from models.forecasting.frame import UNEVEN, even_step, holds_dates_as_texts, step_of
+from models.forecasting.frame import UNEVEN, even_periods, even_step, holds_dates_as_texts, step_of, times_in
 from models.forecasting.held_out import cut
 from models.numerics.standardisation import ROUNDING
 
@@ -101,13 +101,22 @@ def may_be_times(values: np.ndarray) -> bool:
     return bool((values == np.round(values)).all() or (np.abs(steps - step) <= UNEVEN * step).all())
 
 
+def _has_uneven_times(index: Any) -> bool:
+    """Says whether an index holds times, periods or spans of time that tell no step."""
+    times = times_in(index)
+    if times is None:
+        return index.dtype.kind == "m" and even_step(index) is None
+    return even_periods(index) is None and step_of(times) is None
+
+
 def _say_uneven(group: Group, columns: Columns, stacklevel: int) -> None:
     index = group.index
     if index is None or len(index) < 3:
         return
     told = columns.season is not None and columns.clock.unit == "rows"
-    if (index.dtype.kind == "M" and step_of(index) is None) or (index.dtype.kind == "m" and even_step(index) is None):
-        noun, how = "times", "put in empty rows for missing times, with DataFrame.asfreq say"
+    if _has_uneven_times(index):
+        way = "reindex" if hasattr(index, "to_timestamp") else "asfreq"  # which turns periods into others
+        noun, how = "times", f"put in empty rows for missing times, with DataFrame.{way} say"
     elif index.dtype.kind == "f" and even_step(index) is None:
         noun, how = "numbers", "read the values at even ones, with numpy.interp say"
     elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):

@@ -68,6 +68,32 @@ def test_an_uneven_index_tells_no_rows_to_come(index: pd.Index) -> None:
     forecaster.update(data[106:])
 
 
+@pytest.mark.parametrize(("kind", "how"), [("periods", "reindex"), ("times", "asfreq")])
+def test_periods_with_gaps_are_taken_as_times_are(kind: str, how: str) -> None:
+    periods = pd.period_range("2024-01-01", periods=ROWS, freq="D")
+    data = table(periods if kind == "periods" else periods.to_timestamp())
+    uneven = data[:100].drop(data.index[[50, 97]])
+    with pytest.warns(UserWarning, match=f"the times .* are uneven, .* missing times, with DataFrame.{how} say"):
+        forecaster = LastValueForecaster(covariates="price").fit(uneven)
+    assert list(forecaster.predict(3, known=data[["price"]][100:103]).index) == [1, 2, 3]
+    forecaster.update(data[106:])
+    with (
+        pytest.warns(UserWarning, match="uneven"),
+        pytest.raises(ValueError, match="calendar and season go by the index, which has no even step where it ends"),
+    ):
+        LastValueForecaster(calendar=["weekday"]).fit(uneven)
+
+
+@pytest.mark.parametrize("kind", ["periods", "times"])
+def test_rows_of_every_second_period_are_followed_by_such(kind: str) -> None:
+    periods = pd.period_range("2004-01", periods=ROWS, freq="M")[::2]
+    data = table(pd.RangeIndex(ROWS))[::2].set_axis(periods if kind == "periods" else periods.to_timestamp())
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:50])
+    ahead = forecaster.predict(3, known=data[["price"]][50:53])
+    assert list(ahead.index) == list(data.index[50:53])
+    forecaster.update(data[50:55])
+
+
 def test_row_numbers_from_0_do_not_say_which_rows_they_are_of_beside_times() -> None:
     data = table(INDICES["times"])
     forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])

@@ -13,10 +13,9 @@ import torch
 
 import models
 from models.baselines.autoregression import Autoregression
-from models.forecasting.calendar import times_in
 from models.forecasting.extensions import imports
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import holds_dates_as_texts, index_after, step_of
+from models.forecasting.frame import holds_dates_as_texts, index_after, step_of, times_in
 from models.forecasting.position import longer_tail
 from small_times import REGULAR, UNEVEN, seen_wrongly
 
@@ -100,6 +99,36 @@ def test_numbers_of_any_kind_go_on_by_their_step_and_those_that_fall_are_counted
     index: pd.Index, expected: list[float]
 ) -> None:
     np.testing.assert_allclose(index_after(index, 2), expected, rtol=1e-6)
+
+
+WEEK = pd.period_range("2024-01-01", periods=12, freq="D", name="day")
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (pd.period_range("2024-01", periods=12, freq="M")[::2], ["2025-01", "2025-03"]),
+        (pd.period_range("2024-01", periods=4, freq="2M"), ["2024-09", "2024-11"]),
+        (pd.period_range("2024-01", periods=1, freq="2M"), ["2024-03", "2024-05"]),
+        (WEEK[WEEK.day_of_week < 5], ["2024-01-15", "2024-01-16"]),  # working days, as their times go on
+        (pd.PeriodIndex(["2024-01-01", "2024-02-01", "2024-03-01"], freq="D"), ["2024-04-01", "2024-05-01"]),
+    ],
+)
+def test_periods_go_on_by_as_many_as_lie_between_them_or_as_their_times(
+    index: pd.PeriodIndex, expected: list[str]
+) -> None:
+    wanted = pd.PeriodIndex(expected, freq=index.freq, name=index.name)
+    pd.testing.assert_index_equal(index_after(index, 2), wanted)
+    assert index_after(index, 2).name == index.name
+
+
+def test_periods_with_gaps_are_counted_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="the times of the table's index are uneven") as warned:
+        found = index_after(WEEK.delete([3, 7]), 2)
+    assert (list(found), found.name) == ([1, 2], "step")
+    assert len(warned) == 1
+    with pytest.raises(ValueError, match="go backwards; sort it by its index"):
+        index_after(WEEK[::-1], 2)
 
 
 def test_spans_that_go_backwards_are_refused() -> None:
