@@ -16,7 +16,8 @@ from models.sequence.vocabulary import Vocabulary
 
 @torch.no_grad()
 def grown(model: TranslationNetwork, tasks: int, *, seed: int) -> TranslationNetwork:
-    """Returns a copy with so many more tasks; what it does for the old ones is the same to the bit.
+    """Returns a copy with so many more tasks; what it does for the old ones is the same to the bit, until
+    `begin_tags`.
 
     A new static adapter changes nothing before it learns. A new task's embedding is the mean of all, until it
     `begin_as_nearest`. Dynamic adapters stay as many as they were.
@@ -53,7 +54,11 @@ def begin_tags(
     model: TranslationNetwork, vocabulary: Vocabulary, known: Sequence[Languages], new: Sequence[Languages], tag: str
 ) -> None:
     """Gives each tag that stands in front of sentences of new tasks alone the mean of the known tags of its kind: those
-    that name a target, or those that name a source."""
+    that name a target, or those that name a source.
+
+    Embeddings of tags are rows of the softmax too, though tags are never written. So log p of known tasks changes a
+    little with each tag that is given here.
+    """
     before, numbers = tag_names(known), {number for task in new for number in tags_of(vocabulary, task, tag)}
     for name in tag_names(new):
         if name not in before and vocabulary.tag(name) in numbers:

@@ -116,9 +116,11 @@ class Translator(SavedEstimator):
         is "adapters" of static ones, and "tasks" of dynamic and shared ones, their embeddings. epochs, updates,
         learning_rate, warmup: as of the class, for these pairs. The embedding of a new task, where the arm has some,
         begins as that of the known task under which its pairs have the least nats. With adapt=None a task that was
-        known translates as before, to the last bit where the target languages are known ones. Raises NotFittedError
-        before `fit`, and ValueError for a task that is known already, for more languages than there are tags left, and
-        as `fit`; the translator is then as it was.
+        known translates as before, to the last bit where no new language has a tag: with tag="target" where the targets
+        are known ones, with tag="task" where the sources are too. The tag of another language is one more row of the
+        softmax in which tokens are written, so scores of known tasks change a little, and a translation may where two
+        are about as probable. Raises NotFittedError before `fit`, and ValueError for a task that is known already, for
+        more languages than there are tags left, and as `fit`; the translator is then as it was.
         """
         check_is_fitted(self)
         with left_as_it_was(self):

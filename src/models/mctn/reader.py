@@ -158,10 +158,12 @@ class SentimentReader(SavedEstimator):
 
     def _labels(self, samples: Mapping[str, Sequence[Any]], count: int) -> tuple[torch.Tensor, list[Any]]:
         """Returns scores, or numbers of classes and the classes."""
-        kind, given = one_of("labels", self.labels, ("score", "class")), np.asarray(samples.get("labels", ()))
+        kind, labels = one_of("labels", self.labels, ("score", "class")), samples.get("labels", ())
+        given = np.asarray(labels)
         if given.shape != (count,):
             raise ValueError(f"samples['labels'] must hold one label for each of {count} samples, got {given.shape}")
         if kind == "class":
+            refuse_missing(labels)
             return classes_in(given)
         return scores_in(given), []
 
@@ -185,12 +187,23 @@ def split(streams: Mapping[str, Stream], labels: torch.Tensor, *, share: float, 
     return first, second
 
 
-def classes_in(given: np.ndarray) -> tuple[torch.Tensor, list[Any]]:
-    """Returns the number of the class of each sample, and the classes. Raises ValueError for a label that is missing,
-    and for a single class."""
-    for place, label in enumerate(given.tolist()):
-        if label is None or label != label:
+def refuse_missing(labels: Sequence[Any]) -> None:
+    """Raises ValueError, naming the sample, for a label of a class that is missing: None, NaN or an empty text, and the
+    text "nan" in an array of texts, which NumPy makes of NaN beside texts."""
+    made_texts = np.asarray(labels).dtype.kind == "U" and isinstance(labels, np.ndarray)
+    for place, label in enumerate(np.asarray(labels, dtype=object).tolist()):
+        if is_missing(label) or (isinstance(label, str) and (not label.strip() or (made_texts and label == "nan"))):
             raise ValueError(f"sample {place}: its label is missing; give the name of its class, or leave it out")
+
+
+def is_missing(label: Any) -> bool:
+    """Says whether a label is None, or is not equal to itself, as NaN, NaT and the missing value of pandas are."""
+    same: Any = label == label
+    return label is None or not (isinstance(same, bool | np.bool_) and bool(same))
+
+
+def classes_in(given: np.ndarray) -> tuple[torch.Tensor, list[Any]]:
+    """Returns the number of the class of each sample, and the classes. Raises ValueError for a single class."""
     names, numbers = np.unique(given, return_inverse=True)
     if len(names) < 2:
         raise ValueError("there is one class alone; give samples of two at least")

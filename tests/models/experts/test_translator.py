@@ -19,7 +19,7 @@ from models.experts import translator
 from models.experts.pairs import pairs_in
 from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, statistics
 from models.experts.training import Training
-from models.experts.translator import encoded
+from models.experts.translator import encoded, with_tasks
 
 ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]
 OWN = ("a", "the", "my", "no", "house", "tree", "dog", "cat")
@@ -118,6 +118,19 @@ def test_a_new_task_leaves_adapters_of_all_tasks_alone(adapter: str) -> None:
     assert {name for name in weights if not torch.equal(after[name][: len(weights[name])], weights[name])} == set()
     assert not any(torch.equal(after["table"][3], row) for row in weights["table"])
     assert own.predictor_.translate(texts, [place // 16 for place in range(48)]) == before
+
+
+@pytest.mark.parametrize(("tag", "new"), [("none", 0), ("target", 0), ("task", 1)])
+def test_a_new_source_changes_nothing_of_old_tasks_but_the_row_of_its_tag(tag: str, new: int) -> None:
+    """With tag="task" alone it has one; that row counts in the softmax of old tasks too."""
+    before = Translator(**QUICK | {"tag": tag}).fit(pairs()).predictor_
+    after = with_tasks(before, [("fr", "en")], seed=0)
+    old, grown = before.network.state_dict(), after.network.state_dict()
+    changed = (grown.pop("embedding") != old.pop("embedding")).any(1).nonzero().flatten().tolist()
+    assert changed == [after.vocabulary.tag("fr2")][:new]
+    assert all(torch.equal(grown[name][: len(value)], value) for name, value in old.items())
+    scores = [own.translate(["das Haus"], [0])[0].score for own in (before, after)]
+    assert (scores[0] == scores[1]) == (not new)
 
 
 @pytest.mark.parametrize("adapter", ["static", "dynamic"])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -183,11 +184,23 @@ def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], m
     [
         (["good", "bad"] * 5 + ["good", None], "sample 11: its label is missing; give the name of its class"),
         ([0.0, 1.0] * 5 + [np.nan, 1.0], "sample 10: its label is missing"),
+        (["good", "bad"] * 5 + [float("nan"), "bad"], "sample 10: its label is missing"),
+        (["good", "bad"] * 5 + ["good", pd.NA], "sample 11: its label is missing"),
+        (["good", "bad"] * 5 + ["", "bad"], "sample 10: its label is missing"),
+        (["good", "bad"] * 5 + ["good", " "], "sample 11: its label is missing"),
+        (np.array(["good", "bad"] * 5 + ["good", np.nan]), "sample 11: its label is missing"),
+        (pd.Series(["good", "bad"] * 5 + ["good", None], index=range(5, 17)), "sample 11: its label is missing"),
     ],
 )
-def test_classes_without_a_name_are_refused(labels: list[Any], message: str) -> None:
+def test_classes_without_a_name_are_refused(labels: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SentimentReader(**{**QUICK, "labels": "class"}).fit({**utterances(), "labels": labels})
+
+
+def test_a_class_may_be_called_nan_where_its_name_is_a_text() -> None:
+    own = {**utterances(), "labels": ["nan", "bad"] * 6}
+    reader = SentimentReader(**{**QUICK, "labels": "class"}).fit(own)
+    assert reader.classes_.tolist() == ["bad", "nan"]
 
 
 def test_a_class_that_is_held_out_whole_is_refused() -> None:
