@@ -84,19 +84,17 @@ def read_rows(path: str | None, folder: str | None, needed: Sequence[str], *, de
 def words_of(rows: Rows, reading: Reading) -> WordImages:
     """Returns the images of all rows. Raises DataError, naming the row, for one that cannot be used, and for an image
     that stands twice."""
-    scans, seen = list[np.ndarray](), dict[bytes, int]()
-    inverted = list[str]()
+    scans, seen = dict[str, Scan](), dict[bytes, int]()
     for row in range(len(rows)):
         scan = rows.image(row, reading)
         first = seen.setdefault(digest_of(scan.grey), row)
         if first != row:
             rows.fail(row, f"it is the same image as that of row {first + 2}; leave one of them out")
-        if scan.inverted:
-            inverted.append(rows.place(row))
-        scans.append(scan.grey)
-    said_inverted(inverted, len(rows))
+        scans[rows.place(row)] = scan
+    said_inverted(scans)
     writers = [rows.text(row, WRITER) for row in range(len(rows))] if WRITER in rows.columns else None
-    return WordImages.of(scans, [rows.text(row) for row in range(len(rows))], writers)
+    greys = [scan.grey for scan in scans.values()]
+    return WordImages.of(greys, [rows.text(row) for row in range(len(rows))], writers)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,7 +94,7 @@ def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
     """Returns the image of every file. Raises DataError, naming the row, for one that cannot be used, and for an image
     that two files hold."""
     scans, seen = dict[str, Scan](), dict[bytes, str]()
-    inverted = list[str]()
+    places = dict[str, Scan]()
     for row, name in enumerate(rows.columns[FILE]):
         if name in scans:
             continue
@@ -102,9 +102,8 @@ def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
         first = seen.setdefault(digest_of(scans[name].grey), name)
         if first != name:
             rows.fail(row, f"it is the same image as {first!r}; leave one of them out")
-        if scans[name].inverted:
-            inverted.append(rows.place(row))
-    said_inverted(inverted, len(scans))
+        places[rows.place(row)] = scans[name]
+    said_inverted(places)
     return scans
 
 

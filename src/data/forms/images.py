@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from data.base import DataError
+from data.forms.light_ink import light_ink
 from data.greys import PAPER
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
@@ -23,13 +24,16 @@ LEAST_CONTRAST = 24  # between the darkest and the lightest grey
 INVERT = ("auto", "true", "false")
 PDF = b"%PDF"
 READING = "images.json"  # of a saved model
+INVERTED = "light ink on dark paper, {}; they were inverted (invert 'false' keeps them as they are)"
+UNSURE = "whether its ink is light or dark is not plain, {}; say invert 'true' for light ink or 'false' for dark ink"
 SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 
 
 @dataclass(frozen=True)
 class Reading:
     """Says how images are read. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
-    "false" for dark ink, "auto" to take what there is less of as ink; True and False are taken too. blank: an all
+    "false" for dark ink, "auto" to take as ink what there is less of (`data.forms.light_ink`); True and False are
+    taken too. blank: an all
     white image, such as the back of a form, is taken for paper without ink, and not refused; an all black one where
     invert is "true"."""
 
@@ -64,11 +68,12 @@ def load_reading(folder: Path) -> Reading:
 
 class Scan(NamedTuple):
     """Holds an image, uint8 (height, width), 0 for black ink and 255 for paper, whether light and dark were exchanged
-    without a word of the settings, and whether it is paper without ink."""
+    without a word of the settings, whether it is paper without ink, and whether its ink was hard to tell."""
 
     grey: np.ndarray
     inverted: bool
     blank: bool = False
+    unsure: bool = False
 
 
 def read_file(path: Path, *, where: str, reading: Reading = AS_FOUND) -> Scan:
@@ -187,8 +192,10 @@ def inked(grey: np.ndarray, where: str, reading: Reading) -> Scan:
             return Scan(np.full_like(grey, PAPER), inverted=False, blank=True)
         shade = "white" if white else "black"
         raise DataError(f"{where}: nothing is to be seen, all pixels are {shade} ({low} to {high}); leave it out")
-    found = reading.invert == "auto" and float(np.median(grey)) < (low + high) / 2
-    return Scan(PAPER - grey if found or reading.invert == "true" else grey, found)
+    if reading.invert != "auto":
+        return Scan(PAPER - grey if reading.invert == "true" else grey, inverted=False)
+    found = light_ink(grey)
+    return Scan(PAPER - grey if found.light else grey, found.light, unsure=not found.sure)
 
 
 def as_in_a_file(grey: np.ndarray, invert: str) -> np.ndarray:
@@ -196,11 +203,12 @@ def as_in_a_file(grey: np.ndarray, invert: str) -> np.ndarray:
     return PAPER - grey if invert == "true" else grey
 
 
-def said_inverted(names: list[str], count: int, warn: Callable[..., None] = warnings.warn) -> None:
-    """Warns of the images whose light and dark were exchanged, if there are any. count: of all images."""
-    if names:
-        warn(
-            f"{names[0]}: light ink on dark paper, in {len(names)} of {count} images; they were inverted "
-            "(invert 'false' keeps them as they are)",
-            stacklevel=4,
-        )
+def said_inverted(scans: Mapping[str, Scan], warn: Callable[..., None] = warnings.warn) -> None:
+    """Warns of the images whose light and dark were exchanged, and of those whose ink was hard to tell, if there are
+    any. scans: by where they stand."""
+    for own, said in (
+        ([name for name, scan in scans.items() if scan.inverted and not scan.unsure], INVERTED),
+        ([name for name, scan in scans.items() if scan.unsure], UNSURE),
+    ):
+        if own:
+            warn(f"{own[0]}: {said.format(f'in {len(own)} of {len(scans)} images')}", stacklevel=4)

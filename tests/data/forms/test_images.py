@@ -12,7 +12,7 @@ from PIL import Image
 
 from data.base import DataError
 from data.forms.folder import WordsFolder
-from data.forms.images import Reading, inked, read_file, read_image
+from data.forms.images import Reading, Scan, inked, read_file, read_image, said_inverted
 
 GREY = np.full((8, 20), 250, np.uint8)
 GREY[2:5, 3:9] = 10
@@ -213,3 +213,42 @@ def test_an_image_as_its_paper_is_blank_and_one_as_its_ink_is_refused(invert: st
     assert (scan.blank, scan.inverted, int(scan.grey.min())) == (True, False, 255)
     with pytest.raises(DataError, match=r"^back: nothing is to be seen, all pixels are (black|white) \("):
         inked(np.full((9, 9), failed, np.uint8), "back", reading)
+
+
+def page(paper: int, ink: int, beside: int, margin: int) -> np.ndarray:
+    """A page with rows of short strokes, on something of another grey that is seen around it."""
+    grey = np.full((384, 288), paper, np.uint8)
+    for top in range(60, 320, 30):
+        for left in range(40, 240, 12):
+            grey[top : top + 9, left : left + 3] = ink
+    return np.pad(grey, margin, constant_values=beside)
+
+
+@pytest.mark.parametrize("margin", [6, 20, 90])
+@pytest.mark.parametrize(
+    ("paper", "ink", "beside"),
+    [(110, 20, 255), (90, 30, 250), (240, 40, 0), (240, 60, 30), (50, 230, 255), (110, 200, 0)],
+)
+def test_ink_is_told_by_the_paper_around_it_whatever_the_page_lies_on(
+    paper: int, ink: int, beside: int, margin: int
+) -> None:
+    grey = page(paper, ink, beside, margin)
+    scan = inked(grey, "page", Reading())
+    assert (scan.inverted, scan.unsure) == (ink > paper, False)
+    np.testing.assert_array_equal(scan.grey, 255 - grey if ink > paper else grey)
+
+
+def test_ink_that_cannot_be_told_is_warned_of_with_what_to_say() -> None:
+    """Half a page has light strokes and the other half dark ones, one more of these, on a table as dark as ink."""
+    grey = np.full((600, 400), 10, np.uint8)
+    grey[100:500, 130:270] = 120
+    for top in range(180, 420, 20):
+        grey[top : top + 6, 180:183], grey[top : top + 6, 220:223] = 20, 220
+    grey[300:302, 200:203] = 20
+    scan = inked(grey, "page", Reading())
+    assert scan.unsure
+    with pytest.warns(
+        UserWarning, match=r"^b: whether its ink is light or dark is not plain, in 1 of 2 images; say inv"
+    ):
+        said_inverted({"a": Scan(grey, inverted=False), "b": scan})
+    assert not inked(grey, "page", Reading(invert="false")).unsure

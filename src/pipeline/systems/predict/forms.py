@@ -20,11 +20,12 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".
 
 
 class Looked(NamedTuple):
-    """Holds which images have light ink on dark paper and are read inverted without a word of the settings, and which
-    are paper without ink."""
+    """Holds which images have light ink on dark paper and are read inverted without a word of the settings, which are
+    paper without ink, and of which it is hard to tell."""
 
     inverted: list[Path]
     blank: list[str]
+    unsure: list[Path]
 
 
 class Answers(NamedTuple):
@@ -70,18 +71,19 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> Answers:
             found[file.name] = model.predict(frame, params=params or None)
         except ValueError as error:
             raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
-    warn_of_inverted(looked.inverted, len(found))
+    warn_of_inverted(looked, len(found))
     return Answers(found, looked.blank)
 
 
 def checked(files: list[Path], reading: Reading, unit: str) -> Looked:
     """Returns what is to be known of images before they are read. Raises DataError where some cannot be: the first
     ones with their faults, and how many more there are."""
-    looked, faults = Looked([], []), list[str]()
+    looked, faults = Looked([], [], []), list[str]()
     for file in tqdm(files, desc="look", unit=unit, disable=None, leave=False):
         try:
             scan = read_image(content_of(file, str(file)), where=str(file), reading=reading)
-            looked.inverted.extend([file] * scan.inverted)
+            looked.inverted.extend([file] * (scan.inverted and not scan.unsure))
+            looked.unsure.extend([file] * scan.unsure)
             looked.blank.extend([file.name] * scan.blank)
         except DataError as error:
             faults.append(str(error))
@@ -97,12 +99,20 @@ def named(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + f" and {len(names) - NAMED} more" * (len(names) > NAMED)
 
 
-def warn_of_inverted(files: list[Path], count: int) -> None:
-    """Warns of images that were read inverted, if there are any. count: of all images."""
-    if files:
+def warn_of_inverted(looked: Looked, count: int) -> None:
+    """Warns of images that were read inverted, and of those whose ink was hard to tell, if there are any. count: of all
+    images."""
+    light, unsure = looked.inverted, looked.unsure
+    if light:
         warnings.warn(
-            f"{files[0]}: light ink on dark paper, in {len(files)} of {count} images; they were read inverted; where "
+            f"{light[0]}: light ink on dark paper, in {len(light)} of {count} images; they were read inverted; where "
             "the ink is dark, leave more paper around it",
+            stacklevel=3,
+        )
+    if unsure:
+        warnings.warn(
+            f"{unsure[0]}: whether its ink is light or dark is not plain, in {len(unsure)} of {count} images; cut them "
+            "to their paper, so that little else is seen",
             stacklevel=3,
         )
 
