@@ -26,6 +26,7 @@ PDF = b"%PDF"
 READING = "images.json"  # of a saved model
 INVERTED = "light ink on dark paper, {}; they were inverted (invert 'false' keeps them as they are)"
 UNSURE = "whether its ink is light or dark is not plain, {}; say invert 'true' for light ink or 'false' for dark ink"
+FEWER_BITS = 14  # of 16 that cameras and scanners fill
 SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 
 
@@ -159,7 +160,7 @@ def greys_of(image: Image.Image, where: str) -> np.ndarray:
     """Returns the greys of a loaded image, upright, uint8 (height, width)."""
     upright = ImageOps.exif_transpose(image)
     if upright.mode in SIXTEEN_BITS:
-        return upper_eight(np.clip(np.asarray(upright, np.int64), 0, 65535), where)
+        return upper_eight(np.asarray(upright, np.int64), where)
     if upright.mode == "F":
         raise DataError(f"{where}: its pixels are fractions; save it with 8 or 16 bits")
     if upright.mode == "LAB":
@@ -171,13 +172,15 @@ def greys_of(image: Image.Image, where: str) -> np.ndarray:
 
 
 def upper_eight(values: np.ndarray, where: str) -> np.ndarray:
-    """Returns the upper 8 of 16 bits, uint8. Raises DataError where fewer bits than 16 seem to have been used:
-    something is to be seen in them, and nothing in the upper 8."""
-    low, high, seen = int(values.min()), int(values.max()), LEAST_CONTRAST << 8
-    if high - low >= LEAST_CONTRAST and high < seen:
+    """Returns the upper 8 of 16 bits, uint8. Raises DataError for values beyond 16 bits, and where fewer bits seem to
+    have been used: something is to be seen in them, and none is of the upper two bits."""
+    low, high = int(values.min()), int(values.max())
+    if low < 0 or high >= 1 << 16:
+        raise DataError(f"{where}: its pixels go from {low} to {high}, beyond 16 bits; save it with 8 or 16 bits")
+    if high - low >= LEAST_CONTRAST and high < 1 << FEWER_BITS:
         raise DataError(
-            f"{where}: its 16 bits hold values up to {high} of 65535 alone, as scanners of 10 or 12 bits write them; "
-            "stretch them to 16 bits, or save it with 8"
+            f"{where}: its 16 bits hold values up to {high} of 65535 alone, as scanners of 10 to {FEWER_BITS} bits "
+            "write them; stretch them to 16 bits, or save it with 8"
         )
     return (values >> 8).astype(np.uint8)
 

@@ -96,9 +96,16 @@ BAD = {
     "lab": (lambda: encoded(Image.new("LAB", (9, 9)), "TIFF"), "its colours are CIELAB, .*; save it as RGB or grey"),
     "white": (lambda: encoded(Image.fromarray(np.full_like(GREY, 250))), r"all pixels are white \(250 to 250\)"),
     "black": (lambda: encoded(Image.fromarray(GREY // 50)), r"all pixels are black \(0 to 5\)"),
-    "twelve bits": (
-        lambda: encoded(Image.fromarray(GREY.astype(np.uint16) * 16)),
-        r"its 16 bits hold values up to \d+ of 65535 alone, .*; stretch them to 16 bits, or save it with 8",
+    **{
+        f"{bits} bits": (
+            lambda bits=bits: encoded(Image.fromarray(GREY.astype(np.uint16) << (bits - 8))),
+            r"its 16 bits hold values up to \d+ of 65535 alone, .*; stretch them to 16 bits, or save it with 8",
+        )
+        for bits in (10, 12, 14)
+    },
+    "beyond sixteen bits": (
+        lambda: encoded(Image.fromarray(GREY.astype(np.int32) * 70_000), "TIFF"),
+        r"its pixels go from 700000 to 17500000, beyond 16 bits; save it with 8 or 16 bits",
     ),
     "black with sixteen bits": (
         lambda: encoded(Image.fromarray(GREY.astype(np.uint16) // 50)),
