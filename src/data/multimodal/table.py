@@ -142,14 +142,17 @@ class Labels(NamedTuple):
 
 
 def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
-    """Returns labels of a kind; "auto": classes where one is no number, binary where all are 0 and 1, else scores.
+    """Returns labels of a kind; "auto": classes where half or more are no numbers, binary where all are 0 and 1, else scores.
 
-    Raises DataError for an unknown kind, for scores that are no finite numbers, and for too few or too many values of
-    the others.
+    Raises DataError for an unknown kind, for scores that are no finite numbers, for too few or too many values of the
+    others, and where "auto" finds that most labels are numbers and one is none.
     """
     own = table.one_each(name)
     parsed = numbers_of(own, table.decimal)
-    worded = bool((np.isnan(parsed) & [not said_of_point(str(cell), table.decimal) for cell in own]).any())
+    words = np.isnan(parsed) & [not said_of_point(str(cell), table.decimal) for cell in own]
+    worded = bool(words.any())
+    if kind == "auto" and 0 < int(words.sum()) < len(own) / 2:
+        refuse_mixed(table, name, int(words.argmax()))
     if kind not in ("auto", *LABEL_KINDS):
         raise DataError(f"labels={kind} is unknown; choose one of auto, {', '.join(LABEL_KINDS)}")
     if kind == "auto":
@@ -162,6 +165,13 @@ def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
         raise DataError(f"{table.file}: column {name!r} has {len(values)} values; {kind} labels have {wanted}")
     numbers = own.map({value: i for i, value in enumerate(values)}).to_numpy(np.int64)
     return Labels(numbers, kind, tuple(map(str, values)))
+
+
+def refuse_mixed(table: UtteranceTable, name: str, sample: int) -> NoReturn:
+    """Raises DataError for the label of a sample that is no number where most are."""
+    row = table.starts[sample]
+    what = f"{str(table.column(name).iloc[row])[:40]!r} is no number, and most labels are; mend it, or give"
+    raise DataError(f"{table.file}, row {row + 2}, column {name!r}: {what}", give={"labels": "class"})
 
 
 def modality_columns(table: UtteranceTable, used: set[str]) -> dict[str, list[str]]:

@@ -83,6 +83,7 @@ def test_a_table_of_steps_keeps_the_length_of_each_modality(load: Load) -> None:
         ([1, 0] * 5, "auto", ("binary", ("0", "1"), [1, 0])),
         ([1, 0] * 5, "score", ("score", (), [1.0, 0.0])),
         ([2, 10] * 5, "class", ("class", ("2", "10"), [0, 1])),
+        (["1st", 2] * 5, "auto", ("class", ("1st", "2"), [0, 1])),
         ([2, 10] * 5, "auto", ("score", (), [2.0, 10.0])),
     ],
 )
@@ -132,6 +133,10 @@ def test_an_empty_text_is_no_step_and_may_not_be_read_in_training(load: Load) ->
         (lambda f: f.assign(sample=["", *f["sample"][1:]]), "row 2, column 'sample': the name of the sample is empty"),
         (lambda f: f.assign(label=[np.nan, *f["label"][1:]]), "row 2, column 'label': it is empty"),
         (lambda f: f.assign(label=range(len(f))), "row 4, column 'label': it changes within a sample"),
+        (
+            lambda f: f.assign(label=[*[1.5] * 18, "4,"]),
+            "row 20, column 'label': '4,' is no number, and most labels are",
+        ),
         (lambda f: f.assign(label=3), "column 'label' has 1 values; class labels have two or more"),
         (lambda f: f.assign(step=0), "row 4, column 'step': it does not rise; put the rows of a sample in order"),
         (lambda f: f.assign(a_p="red"), "row 2, column 'a_p': red is not a finite number"),
