@@ -18,6 +18,13 @@ import pandas as pd
 from data.base import DataError
 from data.files.exact_numbers import EXACT
 from data.files.npz import MOST_UNPACKED, read_arrays
+from data.files.text_checks import (
+    blank_at_start,
+    check_quotes,
+    warn_of_numbers_for_names,
+    warn_of_short_rows,
+    without_blank_end,
+)
 
 SEQUENCE = "sequence"
 JOIN = "join several into one, with a column that tells them apart (group, of time series)"
@@ -27,7 +34,15 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space":
 DECIMALS = {"comma": ",", "point": "."}
 PARTING = ("semicolon", "tab", "pipe", "comma")  # what is likely to part columns
 RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")  # pandas, of a row that is too long
-Table = tuple[pd.DataFrame, str | None]
+
+
+class Table(NamedTuple):
+    """Holds the rows of a file. group: the column that tells its sequences apart, where the file itself has such (3-D
+    NPZ). index: the columns that were no columns of the file but its index (Parquet)."""
+
+    frame: pd.DataFrame
+    group: str | None = None
+    index: tuple[str, ...] = ()
 
 
 def check_gzip(path: Path) -> None:
@@ -45,16 +60,27 @@ class TextFormat(NamedTuple):
     """Says how a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab
     in .tsv. decimal: "." or ",", or a name of `DECIMALS`; where commas part columns too, numbers that have one stand in
     quotes. as_written: no cell is a number or missing; each is the text
-    that it is, an empty one too."""
+    that it is, an empty one too. texts: columns, where the file has them, whose cells are texts though they look like
+    numbers, without blanks at their ends, or missing. skips_blank: no blank line is a row; it is else, but where cells
+    are as written, or at the end of the file."""
 
     delimiter: str | None = None
     decimal: str = "point"
     as_written: bool = False
+    texts: tuple[str, ...] = ()
+    skips_blank: bool = False
+
+    @property
+    def without_blank(self) -> bool:
+        """Whether blank lines between rows are passed over."""
+        return self.as_written or self.skips_blank
 
     @property
     def kinds(self) -> dict[str, Any]:
         """What pandas takes the cells for."""
-        return {"dtype": str, "keep_default_na": False} if self.as_written else EXACT
+        if self.as_written:
+            return {"dtype": str, "keep_default_na": False}
+        return {"dtype": dict.fromkeys(self.texts, str), **EXACT}
 
     def characters(self, path: Path) -> tuple[str, str]:
         """Returns delimiter and decimal point of the file. Raises ValueError for what can be neither."""
@@ -94,8 +120,22 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     delimiter, decimal = text.characters(path)
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
+    warn_of_numbers_for_names(path, header)
     settings = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "low_memory": False}
-    return with_own_names(path, {**settings, **text.kinds}), None
+    blank = {"skip_blank_lines": text.without_blank, "skiprows": blank_at_start(path, delimiter)}
+    frame = with_own_names(path, {**settings, **blank, **text.kinds})
+    for name in set(text.texts) & set(frame.columns):
+        stripped = frame[name].str.strip()
+        frame[name] = stripped.where(stripped != "")
+    check_lines(path, frame, delimiter, text)
+    return Table(frame if text.without_blank else without_blank_end(frame, path, delimiter))
+
+
+def check_lines(path: Path, frame: pd.DataFrame, delimiter: str, text: TextFormat) -> None:
+    """Raises ValueError for an unpaired quotation mark in a table of texts; warns of one in another table, and of rows
+    with too few cells."""
+    check_quotes(path, frame, delimiter, refuses=text.as_written)
+    warn_of_short_rows(path, frame, delimiter, skips_blank=text.without_blank)
 
 
 def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
@@ -118,7 +158,7 @@ def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
 
 def read_parquet(path: Path, text: TextFormat) -> Table:
     refuse_text_format(text)
-    return pd.read_parquet(path), None
+    return Table(pd.read_parquet(path))
 
 
 def refuse_text_format(text: TextFormat) -> None:
@@ -142,8 +182,8 @@ def read_npz(path: Path, text: TextFormat) -> Table:
         raise ValueError(f"{len(columns)} feature_names for {values.shape[-1]} features")
     frame = pd.DataFrame(values.reshape(-1, values.shape[-1]).astype(np.float64), columns=columns)
     if values.ndim == 2:
-        return frame, None
-    return frame.assign(**{SEQUENCE: np.repeat(np.arange(len(values)), values.shape[1])}), SEQUENCE
+        return Table(frame)
+    return Table(frame.assign(**{SEQUENCE: np.repeat(np.arange(len(values)), values.shape[1])}), SEQUENCE)
 
 
 READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
@@ -182,7 +222,7 @@ def of_parser(reason: str) -> str:
 
 
 def read_frame(path: Path, text: TextFormat) -> Table:
-    """Returns the table, and the name of its group column where the file itself tells sequences apart (3-D NPZ).
+    """Returns the table of a file, with names of columns that are texts.
 
     Raises DataError for an unknown ending, a file that cannot be read, and one without rows.
     """
@@ -190,7 +230,7 @@ def read_frame(path: Path, text: TextFormat) -> Table:
     if reader is None:
         raise DataError(f"{path}: unknown kind of file; readable are {', '.join(READERS)}")
     try:
-        frame, group = reader(path, text)
+        table = reader(path, text)
     except pd.errors.EmptyDataError as error:
         raise DataError(f"{path}: the file is empty; it needs a line of column names, then rows") from error
     except pd.errors.ParserError as error:
@@ -202,6 +242,6 @@ def read_frame(path: Path, text: TextFormat) -> Table:
     except (ValueError, OSError, EOFError, KeyError, MemoryError, zlib.error, zipfile.BadZipFile) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DataError(f"{path}: cannot be read: {reason}") from error
-    if frame.empty:
+    if table.frame.empty:
         raise DataError(f"{path}: there are no rows")
-    return frame.rename(columns=str), group
+    return table._replace(frame=table.frame.rename(columns=str))

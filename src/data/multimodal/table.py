@@ -36,9 +36,11 @@ class UtteranceTable:
 
     @classmethod
     def read(cls, path: str | None, text: TextFormat) -> UtteranceTable:
-        """Reads a file. Raises DataError for one that cannot be read, and for rows that are out of order."""
+        """Reads a file: names of samples and texts as they are written. Raises DataError for one that cannot be read,
+        and for rows that are out of order."""
         file = existing_file(path)
-        table = cls(file, read_frame(file, text)[0], text.characters(file)[1])
+        own = text._replace(texts=(*text.texts, SAMPLE, TEXT), skips_blank=True)
+        table = cls(file, read_frame(file, own).frame, text.characters(file)[1])
         table.check_steps()
         return table
 
@@ -233,7 +235,7 @@ def load_utterances(
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, row, column) for what cannot be read or split.
     """
-    table = UtteranceTable.read(path, TextFormat(delimiter, decimal))
+    table = UtteranceTable.read(path, TextFormat(delimiter, decimal, texts=(group,) if group else ()))
     columns = modality_columns(table, {label, *([group] if group else [])})
     told = labels_of(table, label, labels)
     groups = table.names if group is None else [str(name) for name in table.one_each(group)]

@@ -39,7 +39,7 @@ def load(
     if target is None:
         raise DataError("points: name the column to predict; give", give={"target": "COLUMN"})
     text = TextFormat(delimiter, decimal)
-    frame, _ = read_frame(file, text)
+    frame = read_frame(file, text).frame
     names = feature_columns(frame, file, columns, {target})
     if target in names:
         raise DataError(f"columns names the target {target!r}; leave it out there")
@@ -64,7 +64,7 @@ def read_inputs(
     Raises DataError as `load`.
     """
     file, text = existing_file(path), TextFormat(delimiter, decimal)
-    frame, _ = read_frame(file, text)
+    frame = read_frame(file, text).frame
     names = feature_columns(frame, file, columns, set())
     return numbers(frame, file, names, Use.of_file(file, text, of_model=True))
 

@@ -84,6 +84,17 @@ def warn_of_times(values: np.ndarray, parts: Sequence[np.ndarray], path: Path, c
         )
 
 
+def passed_over(frame: pd.DataFrame, group: str | None, time: str | None) -> np.ndarray:
+    """Returns which empty rows are no steps, bool (row,): all where a time says when the others are, those between two
+    groups where there are groups, else none."""
+    empty = frame.isna().all(axis=1).to_numpy()
+    if time is not None or not empty.any():
+        return empty
+    if group is None:
+        return np.zeros(len(frame), dtype=bool)
+    return empty & (frame[group].ffill() != frame[group].bfill()).to_numpy()
+
+
 def sequences_of(
     frame: pd.DataFrame,
     path: Path,
@@ -95,12 +106,13 @@ def sequences_of(
 ) -> Sequences:
     """Returns one sequence per value of `group`, in order of appearance; all rows are one sequence without it."""
     values = numbers(frame, path, columns, use._replace(orders=group is None and time is None))
+    passed = passed_over(frame, group, time)
     if not use.of_model:
         warn_of_spike(values, path, columns)
     if group is None:
-        parts = {path.name.split(".")[0]: np.arange(len(frame))}
+        parts = {path.name.split(".")[0]: np.flatnonzero(~passed)}
     else:
-        missing = np.flatnonzero(frame[group].isna().to_numpy())
+        missing = np.flatnonzero(frame[group].isna().to_numpy() & ~passed)
         if len(missing):
             raise DataError(
                 f"{path}, column {group!r}, row {missing[0] + 2}: the group is empty; fill it in or drop the row"
@@ -111,7 +123,7 @@ def sequences_of(
         if not use.of_model:
             warn_of_times(values, list(parts.values()), path, columns)
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
-    times = read_times(frame, path, time, use.decimal)
+    times = read_times(frame, path, time, use.decimal, passed)
     parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
     sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     return replace(sequences, times=tuple(times[rows] for rows in parts.values()))
@@ -149,7 +161,8 @@ def _read(
     of_model: bool = False,
 ) -> tuple[Sequences, list[str], Path]:
     file = existing_file(path)
-    frame, own_group = read_frame(file, text)
+    text = text._replace(texts=(group,) if group else ())
+    frame, own_group, _ = read_frame(file, text)
     group = group or own_group
     others = {name for name in (group, time) if name}
     chosen = feature_columns(frame, file, columns, others)

@@ -17,9 +17,11 @@ FEWEST_STEPS = 9
 UNEVEN = 1e-3  # of the step: two that differ by more are not the same
 
 
-def read_times(frame: pd.DataFrame, path: Path, time: str, decimal: str = ".") -> np.ndarray:
+def read_times(
+    frame: pd.DataFrame, path: Path, time: str, decimal: str = ".", passed: np.ndarray | None = None
+) -> np.ndarray:
     """Returns the times (row,) as float64, or datetime64 for dates; dates with a zone are given in UTC. decimal: what
-    parts the decimals of numbers that are texts.
+    parts the decimals of numbers that are texts. passed: rows, bool (row,), that need no time.
 
     Raises DataError with the row of the first cell that is neither a finite number nor an ISO date.
     """
@@ -31,6 +33,7 @@ def read_times(frame: pd.DataFrame, path: Path, time: str, decimal: str = ".") -
         times, bad = dates.dt.tz_localize(None).to_numpy(), dates.isna().to_numpy()
     else:
         bad = ~np.isfinite(times)
+    bad = bad if passed is None else bad & ~passed
     if bad.any():
         row = np.flatnonzero(bad)[0]
         cell = str(column.iloc[row])

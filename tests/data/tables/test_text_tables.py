@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from data.base import DataError
 from data.documents.table import WordTable
-from data.files.table_files import TextFormat
+from data.files.table_files import TextFormat, read_frame
 from data.multimodal.table import load_utterances
 from data.tables.points import load as load_points
 from data.tables.points import read_inputs
@@ -68,3 +69,96 @@ def test_points_in_numbers_of_other_tables_are_refused_beside_decimal_commas(tmp
     labels = written(tmp_path, "sample;a_0;label\n" + "".join(f"s{i};{i},5;1.{i}\n" for i in range(8)))
     with pytest.raises(DataError, match=r"row 2, column 'label': 1\.0 is not a finite number \(it has a point"):
         load_utterances(path=labels, **COMMAS)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("a,b\n1,2\n\n3,4\n", [[1, 2], [NAN, NAN], [3, 4]]),
+        ("\n\na,b\n1,2\n \n3,4\n\n \n\n", [[1, 2], [NAN, NAN], [3, 4]]),
+        ("a,b\r\n1,2\r\n\r\n3,4\r\n,\r\n\r\n", [[1, 2], [NAN, NAN], [3, 4], [NAN, NAN]]),
+        ("a\n1\n\n3\n\n", [[1], [NAN], [3]]),
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_a_blank_line_between_rows_is_a_gap(text: str, steps: list, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
+    np.testing.assert_array_equal(read(str(path))["t"], steps)
+
+
+def test_blank_lines_say_nothing_where_times_or_groups_do(tmp_path: Path) -> None:
+    timed = written(tmp_path, "t,a\n1,5\n\n2,6\n\n3,7\n")
+    assert read(timed, time="t") == {"t": [[5.0], [6.0], [7.0]]}
+    grouped = written(tmp_path, "g,a\n\n01,5\n01,6\n\n\n1,7\n")
+    assert read(grouped, group="g") == {"01": [[5.0], [6.0]], "1": [[7.0]]}
+    inside = written(tmp_path, "g,a\n1,5\n\n1,6\n2,7\n")
+    with pytest.raises(DataError, match="column 'g', row 3: the group is empty"):
+        read(inside, group="g")
+
+
+def test_blank_lines_between_texts_are_passed_over(tmp_path: Path) -> None:
+    rows = "\n\n".join(f"good film {i},{i}" for i in range(10))
+    data = load_utterances(path=written(tmp_path, f"text,label\n\n{rows}\n\n"), words="own")
+    assert sum(len(part) for part in data.parts.values()) == 10
+    pairs = written(tmp_path, "text,translation,from,to\na,b,en,de\n\n,d,en,de\n\n")
+    assert read_frame(Path(pairs), TextFormat(as_written=True)).frame["translation"].tolist() == ["b", "d"]
+
+
+UNPAIRED = 'text,translation,from,to\na,b,en,de\n"c,d,en,de\ne,f,en,de\n5",h,en,de\ni,j,en,de\n'
+
+
+def test_a_quotation_mark_without_a_partner_is_named(tmp_path: Path) -> None:
+    path = Path(written(tmp_path, UNPAIRED))
+    with pytest.raises(DataError, match=r"read: row 3, column 'text': .* line break and ',' \(unpaired quotation mark"):
+        read_frame(path, TextFormat(as_written=True))
+    with pytest.warns(UserWarning, match=r"t\.csv, row 3, column 'text': .*; if a quotation mark is unpaired there"):
+        read_frame(path, TextFormat())
+    fine = 'text,from\n"two\nlines",en\n"one, two",en\n'
+    assert len(read_frame(Path(written(tmp_path, fine)), TextFormat(as_written=True)).frame) == 2
+
+
+def test_groups_are_called_as_they_are_written(tmp_path: Path) -> None:
+    path = written(tmp_path, "who,x\n01,1\n1 ,2\n001,3\n1,4\n")
+    assert read(path, group="who") == {"01": [[1.0]], "1": [[2.0], [4.0]], "001": [[3.0]]}
+    assert read(written(tmp_path, "who,x\n2,1\n10,2\n"), group="who") == {"2": [[1.0]], "10": [[2.0]]}
+    with pytest.raises(DataError, match="column 'who', row 3: the group is empty"):
+        read(written(tmp_path, 'who,x\n1,1\n" ",2\n'), group="who")
+
+
+def test_samples_and_speakers_are_called_as_they_are_written(tmp_path: Path) -> None:
+    rows = "".join(f"{'0' * (i % 2)}{i // 2},{'0' * (i % 3)}7,{i},{i}\n" for i in range(12))
+    data = load_utterances(path=written(tmp_path, f"sample,who,a_0,label\n{rows}"), group="who", test=0.3)
+    assert sorted(name for part in data.parts.values() for name in part.names)[:3] == ["0", "00", "01"]
+    assert {group for part in data.parts.values() for group in part.groups} == {"7", "07", "007"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b,c\n1,2,3\n4,5\n6\n7,8,\n", r"row 3: it has fewer cells than .*, as 2 of 4 rows have; the last cells are"),
+        ("a,b,c\n1,2,3\n\n4,5\n", r"row 4: .* as 1 of 3 rows"),
+        ('n,b\n"one\nline",2\nlost\n', r"row 3: .* as 1 of 2 rows"),
+    ],
+)
+def test_rows_with_too_few_cells_are_told(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match=rf"t\.csv, {said}"):
+        read_frame(Path(written(tmp_path, text)), TextFormat())
+
+
+def test_empty_last_cells_are_no_missing_cells(tmp_path: Path) -> None:
+    assert len(read(written(tmp_path, 'a,b\n1,"2,5"\n\n3,\n', "u.csv"), decimal="comma")["u"]) == 3
+
+
+@pytest.mark.parametrize("first", ["0.5,0.25", "3", "1,2"])
+def test_a_first_line_of_numbers_is_told(first: str, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match=rf"t\.csv: the first line \({first.replace(',', ', ')}\) holds numbers alone"):
+        read(written(tmp_path, f"{first}\n{first}\n"))
+
+
+@pytest.mark.parametrize("first", ["0,1", "x,2019"])
+def test_names_that_count_columns_are_names(first: str, tmp_path: Path) -> None:
+    assert read(written(tmp_path, f"{first}\n5,3\n")) == {"t": [[5.0, 3.0]]}

@@ -12,7 +12,7 @@ from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
-TEXT = "text"
+SAMPLE, TEXT = "sample", "text"
 
 
 def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
@@ -24,8 +24,9 @@ def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFr
     data = settings.data
     with of_section("data"):
         file = existing_file(data.path)
-        frame = read_frame(file, TextFormat(data.delimiter, data.decimal))[0]
-    if TEXT in frame.columns:  # where all of them are digits they were read as numbers
+        text = TextFormat(data.delimiter, data.decimal, texts=(SAMPLE, TEXT), skips_blank=True)
+        frame = read_frame(file, text).frame
+    if TEXT in frame.columns:  # Parquet may hold numbers there
         frame[TEXT] = frame[TEXT].map(str, na_action="ignore").astype(object)
     try:
         found = model.predict(frame)
