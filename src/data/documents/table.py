@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError, check_whole_numbers
-from data.files.cells import numbers_of, said_of_point
+from data.files.cells import numbers_of, said_of_point, texts_of
 from data.files.table_files import DECIMALS, TextFormat, existing_file, read_frame
 from data.pages import OUTSIDE, PARTS, SIDES, Document, Documents, Page, tags_of_kinds, visible
 from data.ranges import Seed, Share
@@ -51,7 +51,7 @@ class WordTable:
 
     def texts(self, name: str) -> list[str]:
         """Returns the cells of a column as texts, "" where one is missing."""
-        return ["" if pd.isna(own) else str(own).strip() for own in self.frame[name]]
+        return texts_of(self.frame[name])
 
     def filled(self, name: str) -> list[str]:
         """Returns the cells of a column. Raises DataError for an empty one."""

@@ -1,4 +1,4 @@
-"""Cells of a table as numbers, whatever parts their decimals."""
+"""Cells of a table as numbers, whatever parts their decimals, and as texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,18 @@ def numbers_of(column: Any, decimal: str = ".") -> np.ndarray:
     what parts the decimals of numbers that are texts; where it is a comma, a text with a point is no number."""
     commas = decimal == "," and not pd.api.types.is_numeric_dtype(column)
     parsed: Any = pd.to_numeric(column.map(with_point) if commas else column, errors="coerce")
-    return parsed.to_numpy(np.float64, na_value=np.nan)
+    values = parsed.to_numpy(np.float64, na_value=np.nan)
+    return np.where(column.isna(), np.nan, values) if column.dtype.kind in "mM" else values
+
+
+def texts_of(column: Any) -> list[str]:
+    """Returns the cells of a column as texts without blanks at their ends, "" for a missing one.
+
+    Where all numbers of a column are whole they are written without decimals: a gap makes decimal numbers of them."""
+    known = column.dropna()
+    whole = column.dtype.kind == "f" and bool((known == known.round()).all())
+    written = known.map(lambda cell: f"{cell:.0f}" if whole else str(cell).strip())
+    return written.astype(object).reindex(column.index, fill_value="").tolist()
 
 
 def with_point(cell: Any) -> Any:

@@ -18,6 +18,7 @@ import pandas as pd
 from data.base import DataError
 from data.files.exact_numbers import EXACT
 from data.files.npz import MOST_UNPACKED, read_arrays
+from data.files.parquet import read_with_index
 from data.files.text_checks import (
     blank_at_start,
     check_quotes,
@@ -158,7 +159,8 @@ def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
 
 def read_parquet(path: Path, text: TextFormat) -> Table:
     refuse_text_format(text)
-    return Table(pd.read_parquet(path))
+    frame, index = read_with_index(path)
+    return Table(frame, index=index)
 
 
 def refuse_text_format(text: TextFormat) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from data.base import DataError, check_whole_numbers
+from data.files.cells import texts_of
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.forms.images import MOST_PIXELS, Reading, Scan, read_file, said_inverted
 from data.forms.parts import check_share, check_writers, groups_of, held_out, three_parts
@@ -78,7 +79,7 @@ def read_rows(path: str | None, folder: str | None, needed: Sequence[str], *, de
     images = table.parent if folder is None else Path(folder).expanduser()
     if not images.is_dir():
         raise DataError(f"{images}: there is no such folder; give", give={"images": "FOLDER"})
-    return Rows(table, {str(name): [str(cell).strip() for cell in frame[name]] for name in frame.columns}, images)
+    return Rows(table, {str(name): texts_of(frame[name]) for name in frame.columns}, images)
 
 
 def words_of(rows: Rows, reading: Reading) -> WordImages:

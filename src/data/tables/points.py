@@ -13,7 +13,7 @@ from data.files.table_files import TextFormat, existing_file, read_frame
 from data.points import Points, check_points, random_split, some_of
 from data.ranges import Count, Seed, Share
 from data.tables.columns import Use, numbers
-from data.tables.sequences import feature_columns
+from data.tables.features import feature_columns
 
 
 def load(
@@ -39,11 +39,11 @@ def load(
     if target is None:
         raise DataError("points: name the column to predict; give", give={"target": "COLUMN"})
     text = TextFormat(delimiter, decimal)
-    frame = read_frame(file, text).frame
-    names = feature_columns(frame, file, columns, {target})
+    table = read_frame(file, text)
+    names = feature_columns(table, file, columns, {target})
     if target in names:
         raise DataError(f"columns names the target {target!r}; leave it out there")
-    values = numbers(frame, file, [*names, target], Use.of_file(file, text, target=target))
+    values = numbers(table.frame, file, [*names, target], Use.of_file(file, text, target=target))
     kept = values[~np.isnan(values).any(axis=1)]
     if len(kept) < len(values):
         lost = len(values) - len(kept)
@@ -64,9 +64,9 @@ def read_inputs(
     Raises DataError as `load`.
     """
     file, text = existing_file(path), TextFormat(delimiter, decimal)
-    frame = read_frame(file, text).frame
-    names = feature_columns(frame, file, columns, set())
-    return numbers(frame, file, names, Use.of_file(file, text, of_model=True))
+    table = read_frame(file, text)
+    names = feature_columns(table, file, columns, set())
+    return numbers(table.frame, file, names, Use.of_file(file, text, of_model=True))
 
 
 def _split(rows: int, *, validation: float, test: float, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

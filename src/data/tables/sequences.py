@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -16,37 +15,13 @@ from data.files.table_files import TextFormat, existing_file, read_frame
 from data.ranges import Seed, Share
 from data.split import split_sequences
 from data.tables.columns import Use, numbers
+from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
 from data.tables.times import as_numbers, in_words, may_be_times, read_times
 
 IRREGULAR = 1.5
-LIKENESS = 0.7  # of difflib's ratio, from 0 to 1: a column that is less alike is not suggested
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
 TAKEN = ("sequence", "step")  # columns of every table of predictions
-
-
-def no_such_columns(absent: Sequence[str], known: Sequence[str]) -> str:
-    """Returns what is said of columns that are not among the known ones, with the one that a single one is like."""
-    near = get_close_matches(absent[0], known, n=1, cutoff=LIKENESS) if len(absent) == 1 else []
-    meant = "".join(f"; did you mean {column!r}?" for column in near)
-    named = ", ".join(repr(name) for name in absent)
-    return f"no column{'s' * (len(absent) > 1)} {named}; there are {', '.join(known)}{meant}"
-
-
-def feature_columns(frame: pd.DataFrame, path: Path, wanted: Sequence[str] | None, others: set[str]) -> list[str]:
-    """Returns the columns that are wanted, else every column but group and time.
-
-    Raises DataError naming all unknown ones, and for a single name that stands in no list.
-    """
-    if isinstance(wanted, str):
-        raise DataError(f"{path}: columns={wanted} must be a list:", give={"columns": [wanted]})
-    absent = [name for name in [*(wanted or []), *sorted(others)] if name not in frame.columns]
-    if absent:
-        raise DataError(f"{path}: {no_such_columns(absent, [str(column) for column in frame.columns])}")
-    chosen = list(wanted) if wanted else [str(c) for c in frame.columns if c not in others]
-    if not chosen:
-        raise DataError(f"{path}: no column is left to model beside {', '.join(sorted(others))}")
-    return chosen
 
 
 def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -> np.ndarray:
@@ -162,12 +137,12 @@ def _read(
 ) -> tuple[Sequences, list[str], Path]:
     file = existing_file(path)
     text = text._replace(texts=(group,) if group else ())
-    frame, own_group, _ = read_frame(file, text)
-    group = group or own_group
+    table = read_frame(file, text)
+    group = group or table.group
     others = {name for name in (group, time) if name}
-    chosen = feature_columns(frame, file, columns, others)
+    chosen = feature_columns(table, file, columns, others)
     use = Use.of_file(file, text, of_model=of_model)
-    return sequences_of(frame, file, chosen, group=group, time=time, use=use), chosen, file
+    return sequences_of(table.frame, file, chosen, group=group, time=time, use=use), chosen, file
 
 
 def refuse_units(units: object, names: Sequence[str], file: Path) -> None:

@@ -1,4 +1,4 @@
-"""The time column of a table: numbers as they are, dates as dates."""
+"""The time column of a table: dates as dates, also those of digits alone, and other numbers as they are."""
 
 from __future__ import annotations
 
@@ -14,34 +14,55 @@ from data.base import DataError
 from data.files.cells import numbers_of, said_of_point
 
 FEWEST_STEPS = 9
+FEWEST_DATES = 3  # of digits alone: one or two numbers may look like dates by chance
+FIRST_YEAR, LAST_YEAR = 1800, 2200
+DIGITS = {"%Y%m%d": 10_000, "%Y%m": 100}  # how a date is written without marks, and what its year is multiplied by
 UNEVEN = 1e-3  # of the step: two that differ by more are not the same
 
 
 def read_times(
     frame: pd.DataFrame, path: Path, time: str, decimal: str = ".", passed: np.ndarray | None = None
 ) -> np.ndarray:
-    """Returns the times (row,) as float64, or datetime64 for dates; dates with a zone are given in UTC. decimal: what
-    parts the decimals of numbers that are texts. passed: rows, bool (row,), that need no time.
+    """Returns the times (row,) as float64, or datetime64 for dates, and for numbers that `dates_of_digits` knows as
+    dates; dates with a zone are given in UTC. decimal: what parts the decimals of numbers that are texts. passed: rows,
+    bool (row,), that need no time.
 
     Raises DataError with the row of the first cell that is neither a finite number nor an ISO date.
     """
     column: Any = frame[time]
+    needed = np.ones(len(column), dtype=bool) if passed is None else ~passed
     dated = column.dtype.kind == "M"
     times = np.full(len(column), np.nan) if dated else numbers_of(column, decimal)
     if np.isnan(times).all():
         dates: Any = pd.to_datetime(column, errors="coerce", utc=True, format=None if dated else "ISO8601")
-        times, bad = dates.dt.tz_localize(None).to_numpy(), dates.isna().to_numpy()
-    else:
-        bad = ~np.isfinite(times)
-    bad = bad if passed is None else bad & ~passed
-    if bad.any():
-        row = np.flatnonzero(bad)[0]
+        times = dates.dt.tz_localize(None).to_numpy()
+    bad = np.flatnonzero(needed & ~np.isfinite(times))
+    if len(bad):
+        row = bad[0]
         cell = str(column.iloc[row])
         raise DataError(
             f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date"
             f"{said_of_point(cell, decimal)}"
         )
+    digits = None if times.dtype.kind == "M" else dates_of_digits(times[needed])
+    if digits is None:
+        return times
+    times = np.full(len(column), np.datetime64("NaT"), dtype=digits.dtype)
+    times[needed] = digits
     return times
+
+
+def dates_of_digits(numbers: np.ndarray) -> np.ndarray | None:
+    """Returns three finite numbers or more, (row,), as dates, datetime64, where each has the digits of a day (20240131)
+    or each those of a month (202401) from 1800 to 2200; None for other numbers."""
+    if len(numbers) < FEWEST_DATES or not (numbers == np.round(numbers)).all():
+        return None
+    for form, scale in DIGITS.items():
+        if numbers.min() // scale >= FIRST_YEAR and numbers.max() // scale <= LAST_YEAR:
+            texts = pd.Series(numbers.astype(np.int64).astype(str))
+            dates = pd.to_datetime(texts, errors="coerce", format=form)
+            return None if dates.isna().any() else dates.to_numpy()
+    return None
 
 
 def may_be_times(values: np.ndarray, parts: Iterable[np.ndarray]) -> bool:

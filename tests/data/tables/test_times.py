@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from data.base import DataError
 from data.tables.sequences import load_table, read_sequences
 from data.tables.times import times_after, uneven
 from small_times import REGULAR, UNEVEN, seen_wrongly
@@ -78,3 +79,59 @@ def test_numbers_stay_numbers_and_without_a_column_there_are_none(tmp_path: Path
     assert times is not None
     np.testing.assert_array_equal(times[0], [1.0, 3.0])
     assert read_sequences(str(tmp_path / "t.csv"), columns=["x"]).times is None
+
+
+def in_file(folder: Path, times: list) -> str:
+    """The path of a table with these times, from the last to the first, and their number as x."""
+    pd.DataFrame({"t": times[::-1], "x": np.arange(len(times), dtype=float)[::-1]}).to_csv(
+        folder / "d.csv", index=False
+    )
+    return str(folder / "d.csv")
+
+
+@pytest.mark.parametrize(
+    ("times", "days"),
+    [
+        ([20240130, 20240131, 20240201], ["2024-01-30", "2024-01-31", "2024-02-01"]),
+        ([202411, 202412, 202501], ["2024-11-01", "2024-12-01", "2025-01-01"]),
+        ([180001, 199902, 220012], ["1800-01-01", "1999-02-01", "2200-12-01"]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*time steps are uneven")
+def test_digits_of_days_and_months_are_dates(times: list, days: list[str], tmp_path: Path) -> None:
+    found = read_sequences(in_file(tmp_path, times), columns=["x"], time="t")
+    assert found.times is not None
+    assert found.times[0].astype("datetime64[D]").astype(str).tolist() == days
+    assert found.to_arrays()[0][:, 0].tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [20240130, 20240131],
+        [20240130, 20240131, 20240132],
+        [202411, 202412, 202413],
+        [179912, 179911, 179910],
+        [22010101, 22010102, 22010103],
+        [202401.5, 202402.5, 202403.5],
+        [2022, 2023, 2024],
+    ],
+)
+def test_other_numbers_are_no_dates(times: list, tmp_path: Path) -> None:
+    found = read_sequences(in_file(tmp_path, times), columns=["x"], time="t")
+    assert found.times is not None
+    assert found.times[0].tolist() == sorted(times)
+
+
+def test_days_of_digits_go_on_as_days_and_blank_lines_are_none(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("t,x\n20240227,1\n\n20240228,2\n20240229,3\n")
+    found = read_sequences(str(tmp_path / "t.csv"), columns=["x"], time="t")
+    assert found.times is not None
+    assert str(times_after(found.times[0], 1)[0])[:10] == "2024-03-01"
+
+
+def test_a_duration_that_is_none_is_refused(tmp_path: Path) -> None:
+    table = pd.DataFrame({"t": np.array([1, "NaT", 3], dtype="timedelta64[s]"), "x": [1.0, 2.0, 3.0]})
+    table.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="column 't', row 3: 'NaT' is neither a finite number nor an ISO date"):
+        read_sequences(str(tmp_path / "t.parquet"), columns=["x"], time="t")
