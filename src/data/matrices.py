@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.io import mmread
+from scipy.io import mminfo, mmread
 from scipy.sparse.csgraph import connected_components
 
 from data.base import DataError
 from data.files.npz import read_arrays
-from data.files.textfile import fail, read_lines, read_numbers
+from data.files.textfile import Line, fail, read_lines, read_numbers
 
 COMPONENTS = ("all", "largest")
 LARGEST_NODE = 2**53  # from which doubles leave whole numbers out
@@ -64,7 +64,20 @@ class SymmetricMatrix:
 
 
 def read_matrix_market(path: Path) -> Any:
-    return mmread(path)
+    """Reads a Matrix Market file. Raises ValueError for a symmetric one that lists an entry twice, as one that lists
+    both triangles does: these would be added."""
+    matrix: Any = mmread(path)
+    if sp.issparse(matrix) and mminfo(path)[-1] == "symmetric":
+        size = matrix.shape[1]
+        places = np.sort(matrix.row.astype(np.int64) * size + matrix.col)
+        twice = places[1:][np.diff(places) == 0]
+        if len(twice):
+            column, row = divmod(int(twice[0]), size)
+            raise ValueError(
+                f"entry ({row + 1}, {column + 1}) stands twice, and a symmetric file lists one triangle, each entry "
+                "once; leave out the other triangle, or write general for symmetric in its first line"
+            )
+    return matrix
 
 
 def read_npy(path: Path) -> Any:
@@ -108,12 +121,35 @@ def read_edges(path: Path) -> Any:
     if width not in (2, 3):
         found = " ".join(lines[0].tokens)[:SHOWN]
         fail(path, lines[0].number, f"expected two nodes and at most a weight, parted by blanks, found {found!r}")
+    refuse_words(path, lines[0])
     table = np.array([read_numbers(path, line.number, line.tokens, width) for line in lines])
+    refuse_counts(path, lines[0], table)
     whole = ((table[:, :2] == np.rint(table[:, :2])) & (np.abs(table[:, :2]) < LARGEST_NODE)).all(axis=1)
     if not whole.all():
         bad = lines[int(np.argmin(whole))]
         fail(path, bad.number, f"expected two whole numbers, found {' '.join(bad.tokens[:2])!r} (2^53 is too large)")
     return adjacency(path, table[:, :2].astype(np.int64), table[:, 2] if width == 3 else np.ones(len(table)))
+
+
+def refuse_words(path: Path, first: Line) -> None:
+    """Raises DataError for a first line of words, which is a header."""
+    try:
+        [float(token) for token in first.tokens]
+    except ValueError:
+        found = " ".join(first.tokens)[:SHOWN]
+        fail(path, first.number, f"expected the numbers of two nodes, found {found!r}; begin a header with #")
+
+
+def refuse_counts(path: Path, first: Line, table: np.ndarray) -> None:
+    """Raises DataError for a first line that tells, as it seems, how many nodes (once, or twice) and edges follow. Of
+    two numbers the second is no node of any other line. table: all lines, (line, 2 or 3)."""
+    *nodes, edges = table[0].tolist()
+    if edges != len(table) - 1 or not edges or min(nodes) != max(nodes):
+        return
+    named = np.unique(table[1:, :2])
+    if nodes[0] >= len(named) and (len(nodes) > 1 or edges not in named):
+        told = f"{' '.join(first.tokens)!r} may be a header, as {edges:.0f} edges follow"
+        fail(path, first.number, f"{told}; begin a header with #, or put an edge further down")
 
 
 def adjacency(path: Path, ends: np.ndarray, weights: np.ndarray) -> sp.csr_array:
@@ -159,9 +195,10 @@ def read(path: Path) -> Matrix:
         raise DataError(f"{path}: the matrix has shape {tuple(matrix.shape)}; a square one (n, n) with rows is needed")
     if matrix.dtype.kind not in "fiub":
         raise DataError(f"{path}: the matrix holds {matrix.dtype}; real numbers are needed")
-    return (
-        without_zeros(sp.csr_array(matrix, dtype=np.float64)) if sp.issparse(matrix) else np.asarray(matrix, np.float64)
-    )
+    if not sp.issparse(matrix):
+        return np.asarray(matrix, np.float64)
+    wide = matrix if matrix.dtype.kind == "b" else matrix.astype(np.float64)  # entries that stand twice are added
+    return without_zeros(sp.csr_array(wide, dtype=np.float64))
 
 
 def without_zeros(matrix: sp.csr_array) -> sp.csr_array:

@@ -84,6 +84,18 @@ def test_weights_loops_and_names_of_nodes(tmp_path: Path) -> None:
             r"a\.txt, line 1: expected two nodes and at most a weight, parted by blanks, found '1 2 3 4'",
         ),
         ("a.txt", "1,2\n2,3\n", r"a\.txt, line 1: expected two nodes .* parted by blanks, found '1,2'"),
+        ("a.txt", "from to\n1 2\n", r"a\.txt, line 1: .*, found 'from to'; begin a header with #$"),
+        (
+            "a.txt",
+            "# a\n4 5\n0 1\n0 2\n0 3\n1 2\n2 3\n",
+            r"a\.txt, line 2: '4 5' may be a header, as 5 edges follow",
+        ),
+        ("a.txt", "3 3 2\n1 2 1\n2 3 1\n", r"a\.txt, line 1: '3 3 2' may be a header, as 2 edges follow"),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 5\n2 1 1\n1 2 1\n",
+            r"a\.mtx: cannot be read: entry \(2, 1\) stands twice, and a symmetric file lists one triangle",
+        ),
         ("a.txt", "1 2\n3 x\n", r"a\.txt, line 2: expected numbers"),
         ("a.txt", "1 2\n3 4.5\n", r"a\.txt, line 2: expected two whole numbers, found '3 4\.5'"),
         ("a.txt", "9007199254740993 2\n", r"a\.txt, line 1: expected two whole numbers, found '9007199254740993 2' "),
@@ -149,3 +161,16 @@ def test_a_sparse_one_with_places_outside_of_it(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", format=b"csr", allow_pickle=False, **parts)
     with pytest.raises(DataError, match=r"a\.npz: cannot be read: indices must be < 2"):
         load(path=str(tmp_path / "a.npz"))
+
+
+@pytest.mark.parametrize("edges", ["2 1\n1 0\n", "4 3\n3 2\n2 1\n1 0\n", "0 1\n5 6\n", "1 2\n"])
+def test_a_short_list_of_edges_has_no_header(edges: str, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text(edges)
+    found = load(path=str(tmp_path / "e.txt"))
+    assert found.matrix.sum() == 2 * len(edges.splitlines())
+
+
+def test_entries_that_stand_twice_are_added_in_double_precision(tmp_path: Path) -> None:
+    twice = sp.coo_array((np.array([100, 100], dtype=np.int8), ([1, 1], [1, 1])), shape=(2, 2))
+    sp.save_npz(tmp_path / "a.npz", twice)
+    np.testing.assert_array_equal(dense(load(path=str(tmp_path / "a.npz")).matrix), [[0, 0], [0, 200]])

@@ -101,12 +101,17 @@ class TextFormat(NamedTuple):
         return bool({".csv", ".tsv"} & set(path.suffixes)) and self.characters(path)[1] != ","
 
 
+def refuse_repeated(names: Any) -> None:
+    """Raises ValueError for a name of a column that stands twice."""
+    repeated = names[names.duplicated() & names.notna()]
+    if len(repeated):
+        raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
+
+
 def check_columns(header: Any, delimiter: str) -> None:
     """Checks the names of columns. Raises ValueError for a column that stands twice, and for one column that
     another delimiter would part."""
-    repeated = header[header.duplicated() & header.notna()]
-    if len(repeated):
-        raise ValueError(f"the column {repeated.iloc[0]!r} stands twice; rename one")
+    refuse_repeated(header)
     for name, other in DELIMITERS.items():
         if len(header) == 1 and name in PARTING and other != delimiter and other in str(header.iloc[0]):
             raise DataError(f"its only column is {header.iloc[0]!r}; give", give={"delimiter": name})
@@ -168,6 +173,18 @@ def refuse_text_format(text: TextFormat) -> None:
         raise ValueError("delimiter and decimal are for text files; leave them out")
 
 
+def names_of_features(values: np.ndarray, names: np.ndarray | None) -> list[str]:
+    """Returns the names of the features of an array, x0, x1, … where it has none. Raises ValueError for another number
+    of names, for one that stands twice, and for that of the column that tells the sequences of a 3-D array apart."""
+    columns = [f"x{i}" for i in range(values.shape[-1])] if names is None else [str(name) for name in names]
+    if len(columns) != values.shape[-1]:
+        raise ValueError(f"{len(columns)} feature_names for {values.shape[-1]} features")
+    refuse_repeated(pd.Series(columns, dtype=object))
+    if values.ndim == 3 and SEQUENCE in columns:
+        raise ValueError(f"a feature is called {SEQUENCE!r}, as the column that tells the sequences apart; rename it")
+    return columns
+
+
 def read_npz(path: Path, text: TextFormat) -> Table:
     """Reads `values`, or the only array, ([sequence,] time, feature), with names from `feature_names`, else x0, x1,
     …"""
@@ -179,9 +196,9 @@ def read_npz(path: Path, text: TextFormat) -> Table:
         raise ValueError(f"it holds {', '.join(arrays) or 'no array'}; name the one to use 'values'")
     if values.ndim not in (2, 3):
         raise ValueError(f"values have shape {values.shape}; (time, feature) or (sequence, time, feature) is needed")
-    columns = [f"x{i}" for i in range(values.shape[-1])] if names is None else [str(name) for name in names]
-    if len(columns) != values.shape[-1]:
-        raise ValueError(f"{len(columns)} feature_names for {values.shape[-1]} features")
+    if values.dtype.kind in "mMc":
+        raise ValueError(f"values are {values.dtype}; real numbers are needed, and times as numbers too")
+    columns = names_of_features(values, names)
     frame = pd.DataFrame(values.reshape(-1, values.shape[-1]).astype(np.float64), columns=columns)
     if values.ndim == 2:
         return Table(frame)

@@ -41,13 +41,14 @@ def without_blank_end(frame: pd.DataFrame, path: Path, delimiter: str) -> pd.Dat
     return frame.iloc[: len(frame) - blank]
 
 
-def warn_of_numbers_for_names(path: Path, header: pd.Series) -> None:
+def warn_of_numbers_for_names(path: Path, header: Any) -> None:
     """Warns of a first line that holds numbers alone, which are taken for the names of columns. Those that count
     columns from 0 on are names that pandas gives."""
     names = header.tolist()
     if len(names) > 1 and names == [str(place) for place in range(len(names))]:
         return
-    if bool(pd.to_numeric(header, errors="coerce").notna().all()):
+    numbers: Any = pd.to_numeric(header, errors="coerce")
+    if numbers.notna().all():
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         warnings.warn(
             f"{path}: the first line ({shown}) holds numbers alone and is taken for the names of columns; if it is a "
@@ -85,11 +86,14 @@ def check_quotes(path: Path, frame: pd.DataFrame, delimiter: str, *, refuses: bo
 
 def short_rows(path: Path, delimiter: str, width: int, *, skips_blank: bool) -> list[int]:
     """Returns the rows, from 0 on after the first line, that have fewer cells than `width`. Blank lines are none; they
-    are counted as rows unless they are skipped."""
+    are counted as rows unless they are skipped. A file with a cell that the csv module finds too long tells none."""
     if not any('"' in line or line.count(delimiter) < width - 1 for line in lines_of(path)):
         return []
     reader = csv.reader(lines_of(path), delimiter=delimiter, skipinitialspace=True)
-    lengths = [0 if len(cells) < 2 and not "".join(cells).strip() else len(cells) for cells in reader]
+    try:
+        lengths = [0 if len(cells) < 2 and not "".join(cells).strip() else len(cells) for cells in reader]
+    except csv.Error:
+        return []
     first = next((place for place, length in enumerate(lengths) if length), 0)
     rows = [length for length in lengths[first + 1 :] if length or not skips_blank]
     return [row for row, length in enumerate(rows) if 0 < length < width]

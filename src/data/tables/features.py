@@ -56,6 +56,11 @@ def counts_rows(column: Any) -> bool:
     return len(values) > 0 and values[0] == np.round(values[0]) and bool((np.diff(values) == 1).all())
 
 
+def holds_numbers(column: Any) -> bool:
+    """Returns true for a column of numbers with one at least."""
+    return pd.api.types.is_numeric_dtype(column) and bool(column.notna().any())
+
+
 def warn_of_index(table: Table, path: Path, used: set[str]) -> None:
     """Warns of the first level of a file's index that is not used, unless it counts rows."""
     for name in table.index:
@@ -75,7 +80,7 @@ def without_index(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> li
     counting = [name for name in nameless if counts_rows(frame[name])]
     kept = [name for name in columns if name not in counting]
     for name in nameless:
-        if name not in counting and pd.api.types.is_numeric_dtype(frame[name]) and frame[name].notna().any():
+        if name not in counting and holds_numbers(frame[name]):
             raise DataError(
                 f"{path}: column {list(frame.columns).index(name) + 1} has no name and may be an index; name it in the "
                 "file, or go on without it:",

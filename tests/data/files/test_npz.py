@@ -82,3 +82,23 @@ def test_pickles(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.npz", "values.npy", npy(np.array([{"x": 1}], dtype=object)))
     with pytest.raises(DataError, match="allow_pickle=False"):
         read_frame(path, TextFormat())
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "said"),
+    [
+        (np.zeros((2, 3, 2)), ["a", "sequence"], "a feature is called 'sequence', as the column that tells the seq"),
+        (np.zeros((3, 2)), ["a", "a"], "the column 'a' stands twice; rename one"),
+        (
+            np.array([["2024-01-01"], ["NaT"]], dtype="datetime64[D]"),
+            ["a"],
+            r"values are datetime64\[D\]; real numbers",
+        ),
+        (np.array([[1], ["NaT"]], dtype="timedelta64[s]"), ["a"], r"values are timedelta64\[s\]; real numbers"),
+        (np.array([[1 + 2j]]), ["a"], "values are complex128; real numbers"),
+    ],
+)
+def test_features_that_are_none_are_refused(values: np.ndarray, names: list[str], said: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", values=values, feature_names=np.array(names))
+    with pytest.raises(DataError, match=rf"a\.npz: cannot be read: {said}"):
+        read_frame(tmp_path / "a.npz", TextFormat())

@@ -151,6 +151,8 @@ def test_rows_with_too_few_cells_are_told(text: str, said: str, tmp_path: Path) 
 
 def test_empty_last_cells_are_no_missing_cells(tmp_path: Path) -> None:
     assert len(read(written(tmp_path, 'a,b\n1,"2,5"\n\n3,\n', "u.csv"), decimal="comma")["u"]) == 3
+    long = f'a,b\n"{"1" * 140_000}",\n'
+    assert len(read_frame(Path(written(tmp_path, long)), TextFormat(as_written=True)).frame) == 1
 
 
 @pytest.mark.parametrize("first", ["0.5,0.25", "3", "1,2"])
