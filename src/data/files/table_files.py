@@ -39,11 +39,11 @@ RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")  # pandas
 
 class Table(NamedTuple):
     """Holds the rows of a file. group: the column that tells its sequences apart, where the file itself has such (3-D
-    NPZ). index: the columns that were no columns of the file but its index (Parquet)."""
+    NPZ). levels: the columns that were no columns of the file but its index (Parquet)."""
 
     frame: pd.DataFrame
     group: str | None = None
-    index: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
 
 
 def check_gzip(path: Path) -> None:
@@ -164,8 +164,8 @@ def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
 
 def read_parquet(path: Path, text: TextFormat) -> Table:
     refuse_text_format(text)
-    frame, index = read_with_index(path)
-    return Table(frame, index=index)
+    frame, levels = read_with_index(path)
+    return Table(frame, levels=levels)
 
 
 def refuse_text_format(text: TextFormat) -> None:

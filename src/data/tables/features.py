@@ -40,10 +40,10 @@ def feature_columns(table: Table, path: Path, wanted: Sequence[str] | None, othe
     if absent:
         raise DataError(f"{path}: {no_such_columns(absent, known)}")
     warn_of_index(table, path, {*(wanted or []), *others})
-    chosen = list(wanted) if wanted else [name for name in known if name not in {*others, *table.index}]
+    chosen = list(wanted) if wanted else [name for name in known if name not in {*others, *table.levels}]
     chosen = chosen if wanted else without_index(table.frame, path, chosen)
     if not chosen:
-        beside = ", ".join(sorted({*others, *table.index}))
+        beside = ", ".join(sorted({*others, *table.levels}))
         raise DataError(f"{path}: no column is left to model{f' beside {beside}' * bool(beside)}")
     return chosen
 
@@ -63,7 +63,7 @@ def holds_numbers(column: Any) -> bool:
 
 def warn_of_index(table: Table, path: Path, used: set[str]) -> None:
     """Warns of the first level of a file's index that is not used, unless it counts rows."""
-    for name in table.index:
+    for name in table.levels:
         if name not in used and not counts_rows(table.frame[name]):
             warnings.warn(
                 f"{path}: the index {name!r} is left out; if it says when or to what a row belongs, name it as time "
