@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from models.baselines.estimators import LastValueForecaster
+from models.forecasting.asked_rows import AskedRows, asked_rows
 from models.forecasting.covariates import FromStart
+from models.forecasting.index_kinds import contents, kind_of
 from models.psrnn.estimator import PSRNNForecaster
 
 try:
@@ -43,10 +45,13 @@ class SktimeForecaster(BaseForecaster):
     and the copy that was fitted is `forecaster_`. Its own `target` and `covariates` stay None, since y and X say them:
     all columns of y are forecast, and the columns of X are known ahead.
 
-    X in `predict` has every row from the one after the last of y to the furthest of the horizon, without gaps. y may
-    have gaps. Horizons in the past are answered by one-step predictions, without intervals. `update` moves the state
-    on with update_params=False, and fits anew to all rows with update_params=True; rows that were seen before are left
-    aside. A panel has a model for each series.
+    X in `predict` has every row from the one after the last of y to the furthest of the horizon, without gaps. Columns
+    of X and y go by the names that they had in `fit`. y may have gaps.
+
+    A horizon is placed by the index of y. Rows that were seen are answered by one-step predictions, without intervals.
+    Those to come lie in the step that y has at its end; numbers and periods that are uneven there go on by one. What is
+    no such row is refused. `update` moves the state on with update_params=False, and fits anew to all rows with
+    update_params=True; rows that were seen before are left aside. A panel has a model for each series.
     """
 
     _tags: ClassVar[dict[str, Any]] = {
@@ -76,6 +81,7 @@ class SktimeForecaster(BaseForecaster):
         forecaster: Any = PSRNNForecaster() if self.forecaster is None else clone(self.forecaster)
         if forecaster.target is not None or forecaster.covariates is not None:
             raise ValueError("leave target and covariates of the forecaster None; y has the targets, X the covariates")
+        self._targets, self._given = y.columns, None if X is None else X.columns
         self._known = () if X is None else known_labels(y.columns, X.columns)
         forecaster.set_params(covariates=list(self._known) or None)
         rows = self._joined(y, X)
@@ -83,89 +89,103 @@ class SktimeForecaster(BaseForecaster):
         return self
 
     def _joined(self, y: pd.DataFrame, X: pd.DataFrame | None) -> pd.DataFrame:
-        """Returns y with the rows of X beside it. Raises ValueError where only one of fit and update had X."""
+        """Returns y with the rows of X beside it. Raises ValueError where only one of fit and update had X, and where X
+        lacks a row of y or has other columns."""
         import pandas as pd
 
         if (X is not None) != bool(self._known):
             raise ValueError(f"fit had {'an' if self._known else 'no'} X; update and predict take the same")
-        return y if X is None else pd.concat([y, X.loc[y.index].set_axis(list(self._known), axis=1)], axis=1)
+        if X is None:
+            return y
+        missing = y.index.difference(X.index)
+        if len(missing):
+            raise ValueError(f"X must have every row from {y.index[0]} to {y.index[-1]}; {missing[0]} is missing")
+        given = by_name(X, self._given, "X").loc[y.index]
+        return pd.concat([y, given.set_axis(list(self._known), axis=1)], axis=1)
 
     def _update(self, y: pd.DataFrame, X: pd.DataFrame | None = None, update_params: bool = True) -> SktimeForecaster:
         import pandas as pd
 
-        new = self._joined(y, X)
+        new = self._joined(by_name(y, self._targets, "y"), X)
         new = new[new.index > self._rows.index[-1]]
         if len(new):
             self.forecaster_.update(new, refit=update_params)
             self._rows = pd.concat([self._rows, new])
         return self
 
+    def _get_varnames(self) -> list[Any]:
+        """Returns the names of the columns of y in the order of `fit`, whatever that of the last update was."""
+        return list(self._targets) if hasattr(self, "_targets") else super()._get_varnames()
+
     def _predict(self, fh: ForecastingHorizon, X: pd.DataFrame | None) -> pd.DataFrame:
         import pandas as pd
 
-        steps = self._steps(fh)
-        ahead, seen = steps > 0, self._seen()
-        found = np.empty((len(steps), len(self._get_varnames())))
-        if ahead.any():
-            forecasts = self.forecaster_.predict(int(steps.max()), **self._from(seen, steps, X))
-            found[ahead] = forecasts.to_numpy()[steps[ahead] - 1]
-        if not ahead.all():
-            found[~ahead] = self._one_step(seen, steps[~ahead])
-        return pd.DataFrame(found, index=self._index(fh), columns=self._get_columns())
-
-    def _one_step(self, seen: pd.DataFrame, steps: np.ndarray) -> np.ndarray:
-        places = len(seen) - 1 + steps
-        if (places < 0).any():
-            raise ValueError(f"fh goes {-steps.min()} rows back, and {len(seen)} rows were seen")
-        return self.forecaster_.predict_one_step(FromStart(seen)).to_numpy()[places]
+        rows = self._seen()
+        asked = self._asked(fh, rows)
+        to_come, found = asked.ahead > 0, np.empty((len(asked.index), len(self._targets)))
+        if to_come.any():
+            forecasts = self.forecaster_.predict(len(asked.coming), **self._from(rows, asked, X))
+            found[to_come] = forecasts.to_numpy()[asked.ahead[to_come] - 1]
+        if not to_come.all():
+            one_step = self.forecaster_.predict_one_step(FromStart(rows))
+            found[~to_come] = one_step.to_numpy()[asked.seen[~to_come]]
+        return pd.DataFrame(found, index=asked.index, columns=self._get_columns())
 
     def _predict_interval(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, fh: ForecastingHorizon, X: pd.DataFrame | None, coverage: Sequence[float]
     ) -> pd.DataFrame:
         import pandas as pd
 
-        steps = self._steps(fh)
-        start = self._from(self._seen(), steps, X)
-        parts = [self._bounds(steps, float(each), start) for each in coverage]
-        values = np.stack(parts, axis=2).reshape(len(steps), -1)  # target, coverage, bound
+        rows = self._seen()
+        asked = self._asked(fh, rows)
+        if (asked.ahead < 1).any():
+            raise ValueError(f"intervals are there for rows to come, and fh asks for {asked.index.min()}; leave it out")
+        start = self._from(rows, asked, X)
+        parts = [self._bounds(asked, float(each), start) for each in coverage]
+        values = np.stack(parts, axis=2).reshape(len(asked.index), -1)  # target, coverage, bound
         columns = self._get_columns(method="predict_interval", coverage=coverage)
-        return pd.DataFrame(values, index=self._index(fh), columns=columns)
+        return pd.DataFrame(values, index=asked.index, columns=columns)
 
-    def _bounds(self, steps: np.ndarray, coverage: float, start: dict[str, Any]) -> np.ndarray:
+    def _bounds(self, asked: AskedRows, coverage: float, start: dict[str, Any]) -> np.ndarray:
         """Returns the bounds (horizon, target, 2); those of coverage 0, which a median is, are the forecast."""
-        horizon = int(steps.max())
+        horizon = len(asked.coming)
         if coverage == 0:
             both = np.repeat(self.forecaster_.predict(horizon, **start).to_numpy()[:, :, np.newaxis], 2, axis=2)
         else:
             both = self.forecaster_.predict_interval(horizon, coverage, **start).to_numpy().reshape(horizon, -1, 2)
-        return both[steps - 1]
+        return both[asked.ahead - 1]
 
-    def _steps(self, fh: ForecastingHorizon) -> np.ndarray:
-        return fh.to_relative(self.cutoff).to_numpy().astype(int)
-
-    def _index(self, fh: ForecastingHorizon) -> pd.Index:
-        return fh.to_absolute_index(self.cutoff)
+    def _asked(self, fh: ForecastingHorizon, rows: pd.DataFrame) -> AskedRows:
+        """Returns the rows that a horizon asks for. Raises ValueError where the index of y does not tell them."""
+        cutoff: Any = self.cutoff
+        if fh.is_relative and cutoff.dtype.kind == "M" and cutoff.freq is None:
+            raise ValueError(
+                f"the times of y have no step that sktime knows, so that fh cannot count from {cutoff[0]}; give times, "
+                "as ForecastingHorizon(times, is_relative=False)"
+            )
+        index: Any = fh.to_absolute_index(cutoff)
+        if kind_of(index) != kind_of(rows.index):
+            raise ValueError(
+                f"fh holds {contents(index)}, {index[0]} say, and the index of y {contents(rows.index)}, "
+                f"{rows.index[-1]} say; give it as y has them"
+            )
+        return asked_rows(index, rows.index)
 
     def _seen(self) -> pd.DataFrame:
-        """Returns the rows up to the cutoff, which sktime may have set back."""
+        """Returns the rows up to the cutoff, which sktime may have set back. Raises ValueError where there is none."""
         cutoff: Any = self.cutoff
-        return self._rows.loc[self._rows.index <= cutoff[0]]
+        rows = self._rows.loc[self._rows.index <= cutoff[0]]
+        if not len(rows):
+            raise ValueError(f"no row of y was seen up to {cutoff[0]}; update with the rows to go on from")
+        return rows
 
-    def _from(self, seen: pd.DataFrame, steps: np.ndarray, X: pd.DataFrame | None) -> dict[str, Any]:
+    def _from(self, rows: pd.DataFrame, asked: AskedRows, X: pd.DataFrame | None) -> dict[str, Any]:
         """Returns the arguments of `predict`: the history, unless it is what the state has seen, and what is known."""
-        history = None if len(seen) == len(self._rows) else FromStart(seen)
-        return {"X": history, "known": self._known_ahead(int(steps.max()), X)}
-
-    def _known_ahead(self, horizon: int, X: pd.DataFrame | None) -> pd.DataFrame | None:
         import pandas as pd
 
-        index = self._index(ForecastingHorizon(range(1, horizon + 1), is_relative=True))
-        if X is not None and self._known:
-            missing = index.difference(X.index)
-            if len(missing):
-                raise ValueError(f"X must have every row from {index[0]} to {index[-1]}; {missing[0]} is missing")
-        rows = self._joined(pd.DataFrame(index=index), X)
-        return rows if self._known else None
+        history = None if len(rows) == len(self._rows) else FromStart(rows)
+        known = self._joined(pd.DataFrame(index=asked.coming), X)
+        return {"X": history, "known": known if self._known else None}
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> Any:  # noqa: ARG003
@@ -179,3 +199,14 @@ class SktimeForecaster(BaseForecaster):
 def known_labels(targets: pd.Index, covariates: pd.Index) -> tuple[Any, ...]:
     """Returns names for the columns of X beside those of y: "X NAME" for one that y has too."""
     return tuple(f"X {label}" if label in targets else label for label in covariates)
+
+
+def by_name(table: pd.DataFrame, labels: pd.Index, name: str) -> pd.DataFrame:
+    """Returns the columns of a table in the order of `labels`. Raises ValueError where it has others, or lacks one."""
+    has, wanted = list(table.columns), list(labels)
+    if len(has) != len(wanted) or set(has) != set(wanted):
+        raise ValueError(
+            f"{name} has the columns {', '.join(map(str, has))}, and in fit it had {', '.join(map(str, wanted))}; give "
+            "these, in any order"
+        )
+    return table[wanted]

@@ -118,7 +118,7 @@ def test_wrong_covariates_are_refused() -> None:
         forecaster.predict(fh=[1])
     with pytest.raises(ValueError, match="leave target and covariates of the forecaster None"):
         var(covariates="price").fit(y, X=price)
-    with pytest.raises(ValueError, match="fh goes 84 rows back, and 84 rows were seen"):
+    with pytest.raises(ValueError, match=r"fh asks for 2009-12, which is no row of y \(2010-01 to 2016-12, 84 rows\)"):
         forecaster.predict(fh=[-84], X=price)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
 from models.forecasting.frame import UNEVEN, even_step, index_after
+from models.forecasting.index_kinds import holds_periods, kind_of
 from models.forecasting.position import Position
 from models.forecasting.zones import in_zone
 
@@ -40,7 +41,7 @@ def told_ahead(tail: Any, horizon: int) -> Any:
     if tail is None or (tail.dtype.kind in "iu" and not hasattr(tail, "step") and even_step(tail) is None):
         return None
     index = index_ahead(tail, horizon)
-    return index if _kind(index) == _kind(tail) else None
+    return index if kind_of(index) == kind_of(tail) else None
 
 
 def check_goes_on(columns: Columns, index: Any) -> None:
@@ -97,20 +98,16 @@ def _are_of(own: Any, index: Any, step: Any) -> bool:
     """Says whether rows are those of `index`, as far as an index of the same kind tells that."""
     if _dated(own) and _dated(index):
         return list(own) == list(index)
-    return _kind(own) != _kind(index) or bool(_alike(own, index, step).all())
+    return kind_of(own) != kind_of(index) or bool(_alike(own, index, step).all())
 
 
 def _dated(index: Any) -> bool:
-    return index is not None and (index.dtype.kind == "M" or _periods(index))
-
-
-def _periods(index: Any) -> bool:
-    return hasattr(index, "asfreq") and hasattr(index, "qyear")
+    return index is not None and (index.dtype.kind == "M" or holds_periods(index))
 
 
 def _named(index: Any) -> bool:
     """Says whether an index has no order to hold to."""
-    return index.dtype.kind not in "iufMm" and not _periods(index)
+    return index.dtype.kind not in "iufMm" and not holds_periods(index)
 
 
 def following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> Rows:
@@ -137,7 +134,7 @@ def _check_follows(group: Group, tail: Any) -> None:
         return
     first: Any = group.index[0]
     last: Any = tail[-1]
-    if _kind(group.index) != _kind(tail):
+    if kind_of(group.index) != kind_of(tail):
         raise ValueError(
             f"the index of new_rows begins with {first!r}, and that of X ends with {last!r}; give rows that follow"
         )
@@ -162,9 +159,3 @@ def _alike(index: Any, expected: Any, step: Any) -> np.ndarray:
         return np.asarray(index == expected)
     rounding = 4 * float(np.finfo(index.dtype).eps) * np.abs(np.asarray(expected))
     return np.abs(np.asarray(index - expected)) <= UNEVEN * abs(step) + rounding
-
-
-def _kind(index: Any) -> tuple[Any, ...]:
-    """Returns what two indices that follow one another have in common."""
-    kind = "i" if index.dtype.kind in "iu" else index.dtype.kind
-    return kind, _periods(index), getattr(index, "tz", None) is not None

@@ -12,6 +12,7 @@ from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import Group
 from models.forecasting.frame import UNEVEN, even_periods, even_step, holds_dates_as_texts, step_of, times_in
 from models.forecasting.held_out import cut
+from models.forecasting.index_kinds import only_counts
 from models.numerics.standardisation import ROUNDING
 
 FEWEST_ROWS = 10  # of the longest series
@@ -75,7 +76,7 @@ def _say_texts(groups: Sequence[Group]) -> None:
 
 def _say_times(groups: Sequence[Group], columns: Columns) -> None:
     """Warns of the first of several targets that may say when, where no index does."""
-    if len(columns.targets) < 2 or not all(_counts_rows(group.index) for group in groups):
+    if len(columns.targets) < 2 or not all(only_counts(group.index) for group in groups):
         return
     for place, label in enumerate(columns.targets):
         if all(may_be_times(group.values[:, place]) for group in groups):
@@ -85,10 +86,6 @@ def _say_times(groups: Sequence[Group], columns: Columns) -> None:
                 stacklevel=7,
             )
             return
-
-
-def _counts_rows(index: Any) -> bool:
-    return hasattr(index, "step") and (index.start, index.step) == (0, 1)
 
 
 def may_be_times(values: np.ndarray) -> bool:
