@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from data.files.cells import numbers_of, said_of_point, texts_of
 from data.files.table_files import DECIMALS, TextFormat, existing_file, read_frame
 from data.pages import OUTSIDE, PARTS, SIDES, Document, Documents, Page, tags_of_kinds, visible
 from data.ranges import Seed, Share
+from data.same_content import groups_of_content, warn_of_shared
 from data.source import Source
 
 DOCUMENT, PAGE, WORD, TAG, LABEL, PART = "document", "page", "word", "tag", "label", "part"
@@ -153,16 +155,18 @@ def page_sizes(table: WordTable, rows: np.ndarray, sizes: np.ndarray) -> tuple[P
     return tuple(found)
 
 
-def drawn(count: int, *, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
-    """Returns the documents of each part, drawn under the seed. Raises DataError for shares that are none, and for too
-    few documents."""
+def drawn(groups: Sequence[str], *, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
+    """Returns the documents of each part, whole groups drawn under the seed. groups: the group of each document. Raises
+    DataError for shares that are none, and for too few groups."""
     if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
         raise DataError(f"validation={validation} and test={test} must lie above 0 and leave a training part")
+    codes, names = pd.factorize(np.array(groups, dtype=object))
+    count = len(names)
     held = [max(1, round(share * count)) for share in (test, validation)]
     if sum(held) >= count:
         raise DataError(f"{count} documents cannot be split three ways; give more of them")
     pieces = np.split(np.random.default_rng(seed).permutation(count), np.cumsum(held))
-    return {part: np.sort(pieces[place]) for part, place in zip(PARTS, (2, 1, 0), strict=True)}
+    return {part: np.flatnonzero(np.isin(codes, pieces[place])) for part, place in zip(PARTS, (2, 1, 0), strict=True)}
 
 
 def parts_of(table: WordTable) -> dict[str, np.ndarray]:
@@ -181,6 +185,7 @@ class DocumentTable(Source):
 
     The four numbers of a box may be empty. Boxes and pages have one unit, from the top left of the page.
     path: the file. validation, test: shares of the documents, drawn under the seed; a column `part` says it instead.
+    A draw keeps documents with the same words in one part. A warning counts them, and those that given parts share.
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, document, page, word) for what cannot be read or split.
     """
@@ -197,12 +202,20 @@ class DocumentTable(Source):
         check_whole_numbers("documents_table", {"seed": self.seed}, least=0)
         table = WordTable.read(self.path, TextFormat(self.delimiter, self.decimal))
         documents = documents_of(table)
-        if PART in table.frame.columns:
-            rows = parts_of(table)
-        else:
-            rows = drawn(len(documents), validation=self.validation, test=self.test, seed=self.seed)
+        rows = self.split(table, documents)
         parts = {part: tuple(documents[i] for i in own) for part, own in rows.items()}
         classes = tuple(sorted({own.label for own in documents if own.label is not None}))
         kinds = sorted({tag[2:] for own in documents for tag in own.tags if tag != OUTSIDE})
         tags = tags_of_kinds(kinds) if kinds else ()
         return Documents(table.file.name.split(".")[0], parts, f"table:{table.file.name}", classes, tags)
+
+    def split(self, table: WordTable, documents: Sequence[Document]) -> dict[str, np.ndarray]:
+        """Returns the documents of each part, and warns of those with the same words. Raises DataError as the class
+        says."""
+        words, names = [own.words for own in documents], [own.name for own in documents]
+        if PART in table.frame.columns:
+            rows, named = parts_of(table), [f"document {name}" for name in names]
+            warn_of_shared(words, named, rows, where=table.file, called="documents")
+            return rows
+        groups = groups_of_content(words, names, where=table.file, called="documents")
+        return drawn(groups, validation=self.validation, test=self.test, seed=self.seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from data.files.table_files import TextFormat, existing_file, read_frame
 from data.multimodal.text import word_steps
 from data.multimodal.word_vectors import make_words
 from data.ranges import Count, Range, Seed, Share
-from data.utterances import LABEL_KINDS, Part, Utterances, Words
+from data.same_content import groups_of_content, warn_of_shared
+from data.utterances import LABEL_KINDS, Part, Utterances, Words, words_of
 
 SAMPLE, STEP, TEXT = "sample", "step", "text"
 LARGEST = 1e6  # size of a score
@@ -144,7 +145,8 @@ class Labels(NamedTuple):
 
 
 def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
-    """Returns labels of a kind; "auto": classes where half or more are no numbers, binary where all are 0 and 1, else scores.
+    """Returns labels of a kind; "auto": classes where half or more are no numbers, binary where all are 0 and 1, else
+    scores.
 
     Raises DataError for an unknown kind, for scores that are no finite numbers, for too few or too many values of the
     others, and where "auto" finds that most labels are numbers and one is none.
@@ -196,6 +198,31 @@ def modality_columns(table: UtteranceTable, used: set[str]) -> dict[str, list[st
     return columns
 
 
+def contents_of(table: UtteranceTable, numbers: Mapping[str, Sequence[np.ndarray]]) -> list[Hashable]:
+    """Returns what each sample holds, the words of its text and its numbers, and None for nothing."""
+    said = [tuple(words_of(text)) for text in spoken_texts(table)] if TEXT in table.frame.columns else None
+    found = list[Hashable]()
+    for sample in range(len(table.starts)):
+        own = tuple(steps[sample].tobytes() for steps in numbers.values())
+        found.append((said[sample] if said else (), own) if any(own) or (said and said[sample]) else None)
+    return found
+
+
+def parts_of(
+    table: UtteranceTable, contents: Sequence[Hashable], group: str | None, *, validation: float, test: float, seed: int
+) -> tuple[list[str], dict[str, np.ndarray]]:
+    """Returns the group of each sample, by a column or by what it holds, and the samples of each part. Warns of samples
+    that hold the same. Raises DataError as `drawn`."""
+    if group is None:
+        groups = groups_of_content(contents, table.names, where=table.file, called="samples")
+        return groups, drawn(groups, validation=validation, test=test, seed=seed)
+    groups = [str(name) for name in table.one_each(group)]
+    rows = drawn(groups, validation=validation, test=test, seed=seed)
+    named = [f"sample {name}" for name in table.names]
+    warn_of_shared(contents, named, rows, where=table.file, called="samples")
+    return groups, rows
+
+
 def drawn(groups: Sequence[str], *, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
     """Returns the samples of each part, whole groups drawn under the seed. Raises DataError for shares that are none,
     and for too few groups."""
@@ -230,7 +257,8 @@ def load_utterances(
 
     Columns t_…, a_… and v_… are numbers of text, audio and video; a row that is empty in all of one modality is no step
     of it. label: the column to predict. labels: score, binary, class, or auto. positive: scores from here on count as
-    positive. group: samples of one value stay in one part. words: see `data.multimodal.word_vectors`.
+    positive. group: samples of one value stay in one part; without it samples that hold the same do, which is warned
+    of. words: see `data.multimodal.word_vectors`.
     steps: of a modality at most. validation, test: shares of the groups, or samples, drawn under the seed.
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, row, column) for what cannot be read or split.
@@ -238,12 +266,11 @@ def load_utterances(
     table = UtteranceTable.read(path, TextFormat(delimiter, decimal, texts=(group,) if group else ()))
     columns = modality_columns(table, {label, *([group] if group else [])})
     told = labels_of(table, label, labels)
-    groups = table.names if group is None else [str(name) for name in table.one_each(group)]
-    rows = drawn(groups, validation=validation, test=test, seed=seed)
+    numbers = {modality: table.steps(own) for modality, own in columns.items()}
+    groups, rows = parts_of(table, contents_of(table, numbers), group, validation=validation, test=test, seed=seed)
     texts, known = texts_of(table, rows["train"], words)
     spoken = {} if texts is None or known is None else {"text": word_steps(texts, known, name=str(table.file))}
-    arrays = spoken | {modality: table.steps(own) for modality, own in columns.items()}
-    whole = Part.of(arrays, told.values, table.names, groups=groups, texts=texts)
+    whole = Part.of(spoken | numbers, told.values, table.names, groups=groups, texts=texts)
     data = Utterances(
         table.file.name.split(".")[0], {part: whole.pick(own) for part, own in rows.items()}, told.kind,
         f"table:{table.file.name}",
@@ -253,9 +280,14 @@ def load_utterances(
     return data.shortened(steps=steps)
 
 
+def spoken_texts(table: UtteranceTable) -> list[str]:
+    """Returns the text of each row, "" for an empty cell."""
+    return [str(text) for text in table.column(TEXT).fillna("")]
+
+
 def texts_of(table: UtteranceTable, train: np.ndarray, words: str) -> tuple[list[str] | None, Words | None]:
     """Returns the texts, "" for an empty cell, and the vectors of their words; None for a table without any."""
     if TEXT not in table.frame.columns:
         return None, None
-    texts = [str(text) for text in table.column(TEXT).fillna("")]
+    texts = spoken_texts(table)
     return texts, make_words(texts, [texts[i] for i in train], choice=words)

@@ -104,6 +104,26 @@ def test_a_column_part_says_the_split(tmp_path: Path) -> None:
         load(tmp_path, frame(part=parts | dict.fromkeys(range(4, 8), "dev")))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_documents_with_the_same_words_are_drawn_into_one_part(tmp_path: Path, seed: int) -> None:
+    table, alone = frame(), load(tmp_path, frame(), seed=seed)
+    again = table.assign(document="copy of " + table["document"], page_width=700)
+    with pytest.warns(UserWarning, match=r"own.csv: 3 of 6 documents hold the same as another; each stays in one part"):
+        data = load(tmp_path, pd.concat([table, again]), seed=seed)
+    for part in PARTS:
+        (name,) = (own.name for own in alone.parts[part])
+        assert [own.name for own in data.parts[part]] == [name, f"copy of {name}"]
+
+
+def test_given_parts_that_share_words_are_told_of(tmp_path: Path) -> None:
+    parts = dict(zip(range(12), [part for part in ("test", "train", "validation") for _ in range(4)], strict=True))
+    same = {row: f"word{row + 4}" for row in range(4)}
+    with pytest.warns(
+        UserWarning, match=r"own.csv: document a and 0 more of 2 held-out documents hold the same as one"
+    ):
+        load(tmp_path, frame(part=parts, word=same))
+
+
 def shares() -> pd.DataFrame:
     """Returns the table with all boxes of document b as shares of the page."""
     low, high = dict.fromkeys(range(4, 8), 0.1), dict.fromkeys(range(4, 8), 0.2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +28,7 @@ def load(tmp_path: Path) -> Load:
 
 
 def texts(count: int = 10) -> pd.DataFrame:
-    said = [f"{'good' if i % 2 else 'bad'} film, really" for i in range(count)]
+    said = [f"{'good' if i % 2 else 'bad'} film,{' really' * (1 + i // 2)}" for i in range(count)]
     return pd.DataFrame({"text": said, "label": np.linspace(-1, 2, count)})
 
 
@@ -52,7 +54,7 @@ def test_a_table_of_texts_has_a_sample_a_row(load: Load) -> None:
     assert (data.label_kind, data.source, data.name, data.stand_in) == ("score", "table:mine.csv", "mine", False)
     assert data.words is not None
     assert data.words.words == ("bad", "film", "good", "really")
-    assert by_name(data, "4", "text")[:, 0].tolist() == [3, 2, 4]
+    assert by_name(data, "4", "text")[:, 0].tolist() == [3, 2, 4, 4]
     assert data.train.texts is not None
     assert all(text.endswith("really") for text in data.train.texts)
     assert load(texts(), steps=2).test.modalities["text"].values.shape == (2, 2, 1)
@@ -99,6 +101,46 @@ def test_groups_stay_in_one_part(load: Load) -> None:
     parts = [set(part.groups) for part in data.parts.values()]
     assert [len(part) for part in parts] == [2, 1, 2]
     assert len(set.union(*parts)) == 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_samples_that_hold_the_same_words_are_drawn_into_one_part(load: Load, seed: int) -> None:
+    frame = pd.concat([texts(), texts().assign(text=texts()["text"].str.upper() + "!")], ignore_index=True)
+    with pytest.warns(
+        UserWarning, match=r"mine\.csv: 10 of 20 samples hold the same as another; each stays in one part"
+    ):
+        data = load(frame, seed=seed)
+    alone = load(texts(), seed=seed)
+    for name, part in data.parts.items():
+        assert part.names == (*alone.parts[name].names, *(str(int(own) + 10) for own in alone.parts[name].names))
+        assert part.groups == alone.parts[name].groups * 2
+
+
+def test_samples_of_other_steps_or_of_none_are_not_the_same(load: Load) -> None:
+    frame = texts().assign(text="so good", a_pitch=[*range(8), np.nan, 9])
+    assert len(set(load(frame).train.groups)) == 7
+    frame.loc[8:, ["text", "a_pitch"]] = np.nan
+    with pytest.warns(UserWarning, match="2 of 10 texts have no known word"):
+        assert sum(len(set(part.groups)) for part in load(frame).parts.values()) == 10
+
+
+def test_groups_that_share_words_are_told_of(load: Load) -> None:
+    frame = texts(20).assign(
+        speaker=[f"p{i // 4}" for i in range(20)], text=["really so", *texts(20)["text"][1:19], "Really: so."]
+    )
+    said = (
+        r"mine\.csv: sample (1|20) and 0 more of \d+ held-out samples hold the same as one of another part; errors on"
+    )
+    told = list[str]()
+    for seed in range(6):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            data = load(frame, group="speaker", seed=seed)
+        together = any({"1", "20"} <= set(part.names) for part in data.parts.values())
+        assert len(caught) == (not together)
+        told += [str(own.message) for own in caught]
+    assert told
+    assert all(re.search(said, own) for own in told)
 
 
 def test_columns_that_are_nothing_are_named(load: Load) -> None:
