@@ -171,7 +171,7 @@ def load_table(
 ) -> Dataset:
     """Reads a table of the user's: columns are features, rows time steps, empty cells gaps.
 
-    columns: None takes every column but group and time. group: one sequence per value. time: sort by it.
+    columns: None takes every column but group, time and an index. group: one sequence per value. time: sort by it.
     split, validation, test, seed: see `data.split.split_sequences`. units: column → unit, for figures and tables.
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, column, row) for what cannot be read or split.
