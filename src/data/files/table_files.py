@@ -20,11 +20,11 @@ from data.files.exact_numbers import EXACT
 from data.files.npz import MOST_UNPACKED, read_arrays
 from data.files.parquet import read_with_index
 from data.files.text_checks import (
-    blank_at_start,
+    BlankLines,
+    blank_lines,
     check_quotes,
     warn_of_numbers_for_names,
     warn_of_short_rows,
-    without_blank_end,
 )
 
 SEQUENCE = "sequence"
@@ -39,11 +39,13 @@ RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")  # pandas
 
 class Table(NamedTuple):
     """Holds the rows of a file. group: the column that tells its sequences apart, where the file itself has such (3-D
-    NPZ). levels: the columns that were no columns of the file but its index (Parquet)."""
+    NPZ). levels: the columns that were no columns of the file but its index (Parquet). blank: the blank lines of a text
+    file, of which those between rows are rows too."""
 
     frame: pd.DataFrame
     group: str | None = None
     levels: tuple[str, ...] = ()
+    blank: BlankLines = BlankLines()
 
 
 def check_gzip(path: Path) -> None:
@@ -60,10 +62,10 @@ def check_gzip(path: Path) -> None:
 class TextFormat(NamedTuple):
     """Says how a text file is written. delimiter: one character or a name of `DELIMITERS`; None: a comma, or a tab
     in .tsv. decimal: "." or ",", or a name of `DECIMALS`; where commas part columns too, numbers that have one stand in
-    quotes. as_written: no cell is a number or missing; each is the text
-    that it is, an empty one too. texts: columns, where the file has them, whose cells are texts though they look like
-    numbers, without blanks at their ends, or missing. skips_blank: no blank line is a row; it is else, but where cells
-    are as written, or at the end of the file."""
+    quotes. as_written: no cell is a number or missing; each is the text that it is, an empty one too. texts: columns,
+    where the file has them, whose cells are texts though they look like numbers, without blanks at their ends, or
+    missing. skips_blank: no blank line is a row; it is one else, but where cells are as written, at the end of the
+    file, and where one follows each row."""
 
     delimiter: str | None = None
     decimal: str = "point"
@@ -127,21 +129,20 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
     warn_of_numbers_for_names(path, header)
+    blank = BlankLines() if text.without_blank else blank_lines(path, delimiter)
+    if blank.doubled:
+        warnings.warn(f"{path}: a blank line follows each row; blank lines are passed over", stacklevel=2)
+        blank = BlankLines()
+        text = text._replace(skips_blank=True)
     settings = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "low_memory": False}
-    blank = {"skip_blank_lines": text.without_blank, "skiprows": blank_at_start(path, delimiter)}
-    frame = with_own_names(path, {**settings, **blank, **text.kinds})
+    rows = {"skip_blank_lines": text.without_blank, "skiprows": blank.start, **text.kinds}
+    frame = with_own_names(path, {**settings, **rows})
     for name in set(text.texts) & set(frame.columns):
         stripped = frame[name].str.strip()
         frame[name] = stripped.where(stripped != "")
-    check_lines(path, frame, delimiter, text)
-    return Table(frame if text.without_blank else without_blank_end(frame, path, delimiter))
-
-
-def check_lines(path: Path, frame: pd.DataFrame, delimiter: str, text: TextFormat) -> None:
-    """Raises ValueError for an unpaired quotation mark in a table of texts; warns of one in another table, and of rows
-    with too few cells."""
     check_quotes(path, frame, delimiter, refuses=text.as_written)
     warn_of_short_rows(path, frame, delimiter, skips_blank=text.without_blank)
+    return Table(frame.iloc[: len(frame) - blank.end], blank=blank)
 
 
 def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:

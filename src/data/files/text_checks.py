@@ -8,9 +8,11 @@ import gzip
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
+
+FEWEST_ROWS = 4  # beside the names: which tell that each line of a file has two ends
 
 
 def lines_of(path: Path) -> Iterator[str]:
@@ -26,19 +28,36 @@ def is_blank(line: str, delimiter: str) -> bool:
     return line.isspace() and delimiter not in line
 
 
-def blank_at_start(path: Path, delimiter: str) -> int:
-    """Returns how many blank lines stand before the first other one."""
-    return next((place for place, line in enumerate(lines_of(path)) if not is_blank(line, delimiter)), 0)
+class BlankLines(NamedTuple):
+    """Counts the blank lines of a file: before the first line that is not blank, between such lines, and at the end.
+
+    first: the number of the first one between, from 1 on. doubled: whether no two rows are neighbours, as where each
+    line has two ends. Four rows tell it.
+    """
+
+    start: int = 0
+    between: int = 0
+    end: int = 0
+    first: int = 0
+    doubled: bool = False
 
 
-def without_blank_end(frame: pd.DataFrame, path: Path, delimiter: str) -> pd.DataFrame:
-    """Returns a table of which each blank line is a row, without those at the end of its file."""
-    if not len(frame) or not frame.iloc[-1].isna().all():
-        return frame
-    blank = 0
-    for line in lines_of(path):
-        blank = blank + 1 if is_blank(line, delimiter) else 0
-    return frame.iloc[: len(frame) - blank]
+def blank_lines(path: Path, delimiter: str) -> BlankLines:
+    """Returns where blank lines stand. Raises UnicodeDecodeError for bytes that are no UTF-8."""
+    start = between = first = run = rows = neighbours = 0
+    for place, line in enumerate(lines_of(path), start=1):
+        if is_blank(line, delimiter):
+            run += 1
+            continue
+        rows += 1
+        if rows == 1:
+            start = run
+        else:
+            first = first or (place - run if run else 0)
+            between += run
+            neighbours += rows > 2 and not run
+        run = 0
+    return BlankLines(start, between, run, first, rows > FEWEST_ROWS and not neighbours)
 
 
 def warn_of_numbers_for_names(path: Path, header: Any) -> None:

@@ -41,8 +41,8 @@ class Use(NamedTuple):
     """Says what columns of numbers are for.
 
     orders, target: see `way_out`. commas: whether decimal=comma may be advised. decimal: what parts the decimals of
-    numbers that are texts. of_model: whether they are those
-    of a fitted model, so that one may have no value, which is a gap, and none can be left out.
+    numbers that are texts. of_model: whether they are those of a fitted model, so that one may have no value, which is
+    a gap, and none can be left out.
     """
 
     orders: bool = True

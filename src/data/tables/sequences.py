@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError, Dataset, Sequences
-from data.files.table_files import TextFormat, existing_file, read_frame
+from data.files.table_files import Table, TextFormat, existing_file, read_frame
 from data.ranges import Seed, Share
 from data.split import split_sequences
 from data.tables.columns import Use, numbers
@@ -68,6 +68,17 @@ def passed_over(frame: pd.DataFrame, group: str | None, time: str | None) -> np.
     if group is None:
         return np.zeros(len(frame), dtype=bool)
     return empty & (frame[group].ffill() != frame[group].bfill()).to_numpy()
+
+
+def warn_of_blank_lines(table: Table, path: Path) -> None:
+    """Warns of blank lines between rows, which are steps without values where no group and no time says otherwise."""
+    if table.blank.between:
+        more = f", as {table.blank.between} are" if table.blank.between > 1 else ""
+        warnings.warn(
+            f"{path}, row {table.blank.first}: a blank line is read as a step without values{more}; delete those that "
+            "are no steps",
+            stacklevel=4,
+        )
 
 
 def sequences_of(
@@ -139,6 +150,8 @@ def _read(
     text = text._replace(texts=(group,) if group else ())
     table = read_frame(file, text)
     group = group or table.group
+    if group is None and time is None:
+        warn_of_blank_lines(table, file)
     others = {name for name in (group, time) if name}
     chosen = feature_columns(table, file, columns, others)
     use = Use.of_file(file, text, of_model=of_model)

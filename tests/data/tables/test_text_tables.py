@@ -75,19 +75,33 @@ NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("text", "steps"),
+    ("text", "steps", "said"),
     [
-        ("a,b\n1,2\n\n3,4\n", [[1, 2], [NAN, NAN], [3, 4]]),
-        ("\n\na,b\n1,2\n \n3,4\n\n \n\n", [[1, 2], [NAN, NAN], [3, 4]]),
-        ("a,b\r\n1,2\r\n\r\n3,4\r\n,\r\n\r\n", [[1, 2], [NAN, NAN], [3, 4], [NAN, NAN]]),
-        ("a\n1\n\n3\n\n", [[1], [NAN], [3]]),
+        ("a,b\n1,2\n\n3,4\n", [[1, 2], [NAN, NAN], [3, 4]], "row 3: a blank line is read as a step without values;"),
+        ("\n\na,b\n1,2\n \n3,4\n\n \n\n", [[1, 2], [NAN, NAN], [3, 4]], "row 5: a blank line is"),
+        ("a,b\r\n1,2\r\n\r\n3,4\r\n,\r\n\r\n", [[1, 2], [NAN, NAN], [3, 4], [NAN, NAN]], "row 3: a blank line is"),
+        ("a\n1\n\n3\n\n\n5\n", [[1], [NAN], [3], [NAN], [NAN], [5]], "row 3: .* without values, as 3 are;"),
     ],
 )
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
-def test_a_blank_line_between_rows_is_a_gap(text: str, steps: list, ending: str, tmp_path: Path) -> None:
+def test_a_blank_line_between_rows_is_a_gap_and_said(
+    text: str, steps: list, said: str, ending: str, tmp_path: Path
+) -> None:
     path = tmp_path / f"t{ending}"
     path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
-    np.testing.assert_array_equal(read(str(path))["t"], steps)
+    with pytest.warns(UserWarning, match=said):
+        np.testing.assert_array_equal(read(str(path))["t"], steps)
+
+
+@pytest.mark.parametrize("end", ["\r\r\n", "\n\n", "\n\n\n"])
+def test_blank_lines_behind_every_row_are_no_steps(end: str, tmp_path: Path) -> None:
+    """As Python's csv module writes them on Windows into a file that was opened without newline=''."""
+    path = tmp_path / "t.csv"
+    path.write_bytes("".join(f"{row}{end}" for row in ("a,b", "1,2", "3,4", "5,6", "7,8")).encode())
+    with pytest.warns(UserWarning, match="a blank line follows each row; blank lines are passed over"):
+        np.testing.assert_array_equal(read(str(path))["t"], [[1, 2], [3, 4], [5, 6], [7, 8]])
+    path.write_bytes(b"a,b\n1,2\n3,4\n\n\n\n")
+    np.testing.assert_array_equal(read(str(path))["t"], [[1, 2], [3, 4]])
 
 
 def test_blank_lines_say_nothing_where_times_or_groups_do(tmp_path: Path) -> None:
@@ -150,7 +164,8 @@ def test_rows_with_too_few_cells_are_told(text: str, said: str, tmp_path: Path) 
 
 
 def test_empty_last_cells_are_no_missing_cells(tmp_path: Path) -> None:
-    assert len(read(written(tmp_path, 'a,b\n1,"2,5"\n\n3,\n', "u.csv"), decimal="comma")["u"]) == 3
+    with pytest.warns(UserWarning, match="row 3: a blank line is read as a step without values"):
+        assert len(read(written(tmp_path, 'a,b\n1,"2,5"\n\n3,\n', "u.csv"), decimal="comma")["u"]) == 3
     long = f'a,b\n"{"1" * 140_000}",\n'
     assert len(read_frame(Path(written(tmp_path, long)), TextFormat(as_written=True)).frame) == 1
 
