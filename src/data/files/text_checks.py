@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,20 +77,20 @@ def warn_of_numbers_for_names(path: Path, header: Any) -> None:
         )
 
 
-def swallowing(column: Any, delimiter: str) -> Any:
-    """Returns which cells of a column, bool (row,), hold a line break and the delimiter; None for a column without
-    texts."""
+def swallowing(column: Any, delimiter: str, width: int) -> Any:
+    """Returns which cells of a column, bool (row,), hold a line break and the delimiter as often as a row of `width`
+    cells has it at least; None for a column without texts."""
     if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "mixed"):
         return None
     broken = column.str.contains("\n", regex=False).eq(True)
-    return broken & column.str.contains(delimiter, regex=False).eq(True) if broken.any() else broken
+    return broken & column.str.count(re.escape(delimiter)).ge(max(1, width - 1)) if broken.any() else broken
 
 
 def check_quotes(path: Path, frame: pd.DataFrame, delimiter: str, *, refuses: bool) -> None:
-    """Raises ValueError for a cell with a line break and the delimiter, or else warns of it: a quotation mark without a
-    partner takes all rows up to the next one into a cell."""
+    """Raises ValueError for a cell with a line break and the delimiters of a row, or else warns of it: a quotation mark
+    without a partner takes all rows up to the next one into a cell."""
     for name in frame.columns:
-        cells = swallowing(frame[name], delimiter)
+        cells = swallowing(frame[name], delimiter, len(frame.columns))
         if cells is None or not cells.any():
             continue
         place = f"row {int(cells.to_numpy().argmax()) + 2}, column {name!r}"

@@ -133,6 +133,8 @@ def test_a_quotation_mark_without_a_partner_is_named(tmp_path: Path) -> None:
         read_frame(path, TextFormat())
     fine = 'text,from\n"two\nlines",en\n"one, two",en\n'
     assert len(read_frame(Path(written(tmp_path, fine)), TextFormat(as_written=True)).frame) == 2
+    letter = 'text,translation,from,to\n"Dear Sir,\nyes","Mein Herr,\nja",en,de\n'
+    assert len(read_frame(Path(written(tmp_path, letter)), TextFormat(as_written=True)).frame) == 1
 
 
 def test_groups_are_called_as_they_are_written(tmp_path: Path) -> None:
