@@ -47,6 +47,11 @@ class Columns(NamedTuple):
         return (*self.observed, *self.known)
 
     @property
+    def by_times(self) -> bool:
+        """Says whether the calendar or the season go by the times of an index."""
+        return bool(self.cycles) or (self.season is not None and self.clock.unit in ("nanoseconds", "months"))
+
+    @property
     def leads(self) -> int:
         """Returns how many columns of a row as the model sees it tell of the row after it."""
         return len(self.known) + len(names_of_waves(self.cycles, self.season))

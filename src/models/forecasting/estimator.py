@@ -145,9 +145,9 @@ class ForecastingEstimator(BaseEstimator, ABC):
         goes on from the rows of `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series,
         as a table, or as an array with them in the order of `covariates`.
         Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, …. A
-        `UserWarning` tells of a series of X that is uneven, has another step than `fit`, or has less than `history_`.
-        Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for other columns than
-        those of `fit`, other rows of `known`, and a calendar or a season that X does not tell of the rows to come.
+        `UserWarning` tells of a series of X that is uneven, has another step than `fit`, no times where it had them,
+        or less than `history_`. Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for
+        other columns than those of `fit`, other rows of `known`, and where X tells no calendar or season to come.
         """
         learnt = self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)

@@ -11,7 +11,7 @@ import numpy as np
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
 from models.forecasting.frame import UNEVEN, even_step, index_after
-from models.forecasting.index_kinds import holds_periods, kind_of
+from models.forecasting.index_kinds import contents, holds_periods, kind_of, only_counts
 from models.forecasting.position import Position
 from models.forecasting.zones import in_zone
 
@@ -46,12 +46,11 @@ def told_ahead(tail: Any, horizon: int) -> Any:
 
 def check_goes_on(columns: Columns, index: Any) -> None:
     """Raises ValueError where calendar or season go by an index whose end does not tell the one of the next row."""
-    unit = "rows" if columns.season is None else columns.clock.unit
-    by_times = bool(columns.cycles) or unit in ("nanoseconds", "months")
-    if index is None or not (by_times or unit == "numbers"):
+    by_numbers = columns.season is not None and columns.clock.unit == "numbers"
+    if index is None or not (columns.by_times or by_numbers):
         return
     tail = as_range(index[-TAIL:])
-    if not (_dated(index_ahead(tail, 1)) if by_times else hasattr(tail, "step")):
+    if not (_dated(index_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
         raise ValueError(
             f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they are "
             "not known of the rows to come; put in empty rows for missing ones, with asfreq say, or leave both out"
@@ -90,15 +89,24 @@ def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
     if gaps.any():
         raise ValueError(f"{wanted}, and row {int(np.argmax(gaps))} has a gap; fill it")
     index, own = told_ahead(tail, horizon), group.index
-    if index is not None and own is not None and not _are_of(own, index, index[0] - tail[-1]):
-        raise ValueError(f"{wanted}, {index[0]} to {index[-1]}; it has {own[0]} to {own[-1]}")
+    if index is None or own is None or _are_of(own, index, index[0] - tail[-1]):
+        return
+    if contents(own) != contents(index):
+        raise ValueError(
+            f"{wanted}, with {contents(index)} in its index, {index[0]} to {index[-1]}; it has {contents(own)}, "
+            f"{own[0]} to {own[-1]}; give it theirs, or an array"
+        )
+    raise ValueError(f"{wanted}, {index[0]} to {index[-1]}; it has {own[0]} to {own[-1]}")
 
 
 def _are_of(own: Any, index: Any, step: Any) -> bool:
-    """Says whether rows are those of `index`, as far as an index of the same kind tells that."""
+    """Says whether rows are those of `index`; rows that are counted from 0 beside another kind of index have none."""
     if _dated(own) and _dated(index):
         return list(own) == list(index)
-    return kind_of(own) != kind_of(index) or bool(_alike(own, index, step).all())
+    if contents(own) != contents(index):
+        return only_counts(own)
+    own = own.astype(np.float64) if index.dtype.kind == "f" and own.dtype.kind != "f" else own
+    return bool(_alike(own, index, step).all())
 
 
 def _dated(index: Any) -> bool:

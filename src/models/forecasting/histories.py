@@ -11,6 +11,7 @@ import numpy as np
 from models.forecasting.covariates import Columns, FromStart
 from models.forecasting.estimator_input import TAIL, Form, Group, Rows, of_labels, read
 from models.forecasting.frame import even_step, step_of, times_in
+from models.forecasting.index_kinds import contents
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
 from models.forecasting.row_checks import say_uneven
@@ -25,7 +26,8 @@ def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position])
     columns in the order of `Columns.labels` and times in the zone of the data fitted to.
 
     An array has its columns in the order of the data fitted to (`Learnt.labels`), a table goes by their names.
-    positions: where the data fitted to end. Warns of uneven times, and of another step than theirs.
+    positions: where the data fitted to end. Warns of uneven times, of an index without times where they have them, and
+    of another step than theirs.
     Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError for times with
     and without a zone (`models.forecasting.zones.in_zone`), and where the season counts the rows fitted to, so that it
     is not known which row of it the series begin in.
@@ -36,8 +38,10 @@ def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position])
     groups = in_zone(of_labels(rows, learnt.columns.labels), tails, "X")
     if not began:
         _check_season(learnt.columns)
-        say_uneven(groups, learnt.columns, stacklevel=5)
-        _say_other_step(groups, tails)
+    say_uneven(groups, learnt.columns, stacklevel=5)
+    if not learnt.columns.by_times:  # else X is refused without them
+        _say_other_kind(groups, tails)
+    _say_other_step(groups, tails)
     return rows._replace(groups=groups, labels=learnt.columns.labels)
 
 
@@ -95,6 +99,24 @@ def step_between(index: Any) -> Step | None:
         unit = "numbers"
     step = index.step if hasattr(index, "step") else even_step(index)
     return None if step is None else Step(unit, float(step))
+
+
+def _say_other_kind(groups: Sequence[Group], tails: Sequence[Any]) -> None:
+    """Warns of the first series whose index holds no times, or spans of time, where those of the data fitted to do."""
+    kinds = {_when(tail) for tail in tails if tail is not None}
+    for group in groups:
+        if group.index is None or _when(group.index) in kinds or not kinds & {"times", "spans of time"}:
+            continue
+        warnings.warn(
+            f"the index of X holds {contents(group.index)}, and that of the data fitted to {contents(tails[0])}, so "
+            "that nothing says whether its rows are as far apart; each counts as one step; give X such an index",
+            stacklevel=5,
+        )
+        return
+
+
+def _when(index: Any) -> str:
+    return "times" if contents(index) == "periods" else contents(index)
 
 
 def _say_other_step(groups: Sequence[Group], tails: Sequence[Any]) -> None:

@@ -98,3 +98,30 @@ def test_row_numbers_from_0_do_not_say_which_rows_they_are_of_beside_times() -> 
     data = table(INDICES["times"])
     forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])
     forecaster.predict(3, known=data[["price"]][100:103].reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "message"),
+    [
+        ("times", pd.RangeIndex(100, 103), "with times in its index, 2024-01-05 .*; it has numbers, 100 to 102"),
+        ("times", INDICES["spans"][100:103], "it has spans of time, 0 days 00:00:04 to"),
+        ("times", INDICES["times"][100:103].astype(str), "it has names, 2024-01-05 04:00:00 to .*; give it theirs, or"),
+        ("numbers", INDICES["times"][100:103], "with numbers in its index, 105 to 107; it has times"),
+        ("spans", INDICES["times"][100:103].to_period("h"), "with spans of time in its index, .*; it has periods"),
+        ("fractions", pd.RangeIndex(100, 103), ", 10.0 to 10.2.*; it has 100 to 102"),
+    ],
+)  # fmt: skip
+def test_known_values_with_another_kind_of_index_are_refused(kind: str, other: pd.Index, message: str) -> None:
+    data = table(INDICES[kind])
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])
+    with pytest.raises(ValueError, match=f"^known must hold price for the 3 rows to come.*{message}") as refused:
+        forecaster.predict(3, known=data[["price"]][100:103].set_axis(other))
+    assert "\n" not in str(refused.value)
+
+
+def test_whole_fractions_are_numbers() -> None:
+    data = table(pd.Index(np.arange(ROWS) * 1.0))
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])
+    known = data[["price"]][100:103]
+    right = forecaster.predict(3, known=known)
+    pd.testing.assert_frame_equal(forecaster.predict(3, known=known.set_axis(pd.RangeIndex(100, 103))), right)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from models import LastValueForecaster, VARForecaster
+from models.forecasting.covariates import FromStart
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
@@ -135,6 +136,43 @@ def test_another_step_is_told_of_in_any_index(index: pd.Index, other: pd.Index) 
     forecaster = LastValueForecaster().fit(day_waves(index))
     with pytest.warns(UserWarning, match="^the rows of X are .* apart"):
         forecaster.score(day_waves(other))
+
+
+@pytest.mark.parametrize(
+    ("index", "other", "kinds"),
+    [
+        (HOURS, pd.RangeIndex(60), ("numbers", "times")),
+        (HOURS, pd.Index(list(map(str, HOURS[:60]))), ("names", "times")),
+        (HOURS.to_period("h"), pd.RangeIndex(7, 67), ("numbers", "periods")),
+        (pd.to_timedelta(np.arange(300), unit="s"), HOURS[:60], ("times", "spans of time")),
+    ],
+)
+def test_an_index_without_the_times_that_fit_had_is_told_of(
+    index: pd.Index, other: pd.Index, kinds: tuple[str, str]
+) -> None:
+    forecaster = LastValueForecaster().fit(day_waves(index))
+    with pytest.warns(
+        UserWarning, match=f"^the index of X holds {kinds[0]}, and .* fitted to {kinds[1]}, so"
+    ) as warned:
+        ahead = forecaster.predict(2, day_waves(other))
+    assert [warning.filename for warning in warned] == [__file__]
+    np.testing.assert_array_equal(ahead, forecaster.predict(2, day_waves(other).to_numpy()))
+
+
+def test_times_and_periods_both_say_when() -> None:
+    forecaster = LastValueForecaster().fit(day_waves(HOURS))
+    forecaster.predict(2, day_waves(HOURS[:60].to_period("h")))
+    counting = LastValueForecaster().fit(day_waves(pd.RangeIndex(300)))
+    counting.predict(2, day_waves(HOURS[:60]))
+
+
+def test_series_from_the_start_are_told_of_as_others_are() -> None:
+    data = day_waves(HOURS.delete([50]))
+    with pytest.warns(UserWarning, match="the times of the index are uneven"):
+        forecaster = LastValueForecaster().fit(data)
+    for given in (data, FromStart(data)):
+        with pytest.warns(UserWarning, match="the times of the index are uneven"):
+            forecaster.predict_one_step(given)
 
 
 @pytest.mark.parametrize("freq", ["ME", "MS", "BME", "QS", "YS", "B", "D", "W-TUE", "6h", "2MS", "15min"])
