@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,8 +27,9 @@ UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\
 
 
 def visible(text: str) -> str:
-    """Returns a word without what is not seen: blanks around it and characters that are no text."""
-    return UNWANTED.sub("", text).strip()
+    """Returns a word in Unicode's form NFC, in which é is one character however it was typed, without what is not seen:
+    blanks around it and characters that are no text."""
+    return unicodedata.normalize("NFC", UNWANTED.sub("", text)).strip()
 
 
 def tags_of_kinds(kinds: Iterable[str]) -> tuple[str, ...]:

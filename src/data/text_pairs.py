@@ -25,8 +25,9 @@ Side = tuple[str, str]  # a language and a text in it
 
 
 def tidied(text: str) -> str:
-    """Returns a text in Unicode's form NFC, with a single space wherever it has white space and none at its ends."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    """Returns a text in Unicode's form NFC, with a single space wherever it has white space and none at its ends, and
+    without spaces of no width (U+200B), which are not seen."""
+    return " ".join(unicodedata.normalize("NFC", text.replace("\u200b", "")).split())
 
 
 def fault_of(text: str) -> str | None:
@@ -34,7 +35,7 @@ def fault_of(text: str) -> str | None:
     unwanted = UNWANTED.search(text)
     if unwanted:
         return f"it holds the character U+{ord(unwanted.group()):04X}, which is no text; remove it"
-    if not text.strip():
+    if not text.replace("\u200b", "").strip():
         return "it is empty; fill it in or leave the pair out"
     if len(text) > MOST_CHARACTERS:
         return f"it has {len(text)} characters, and {MOST_CHARACTERS} are the most; cut it into sentences"

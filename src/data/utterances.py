@@ -19,11 +19,13 @@ PARTS = ("train", "validation", "test")
 LABEL_KINDS = ("score", "binary", "class")
 MOST_STEPS = 10_000
 WORD = re.compile(r"[a-z0-9']+")  # in lower case
+APOSTROPHE = re.compile(r"(?<=[a-z0-9])[\u2019\u02bc](?=[a-z0-9])")  # of print, in a word in lower case
 
 
 def words_of(text: str) -> list[str]:
-    """Returns the words of a text in lower case: runs of letters a to z, digits and apostrophes."""
-    return WORD.findall(text.lower())
+    """Returns the words of a text in lower case: runs of letters a to z, digits and apostrophes. One as it is printed,
+    ’, is one as it is typed, where it stands in a word and is no quotation mark."""
+    return WORD.findall(APOSTROPHE.sub("'", text.lower()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from data import pages
 from data.base import DataError
 from data.pages import Document, Documents, Page
+from models.documents import words
 from models.documents.words import centres_of
 
 NONE = (np.nan,) * 4
@@ -31,6 +33,17 @@ def document(name: str = "a", **changed: Any) -> Document:
 def documents(**changed: Any) -> Documents:
     parts = {"train": (document("a"), document("b")), "validation": (document("c"),), "test": (document("d"),)}
     return Documents(**{"name": "mine", "parts": parts, "source": "made up", "tags": ("O", "B-k", "I-k"), **changed})
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        ("cafe\u0301", "caf\u00e9"), ("caf\u00e9", "caf\u00e9"), ("cafe\u200b\u0301 ", "caf\u00e9"),
+        ("\u212b", "\u00c5"), ("\ufb01n", "\ufb01n"), ("\u200b", ""),
+    ],
+)  # fmt: skip
+def test_a_word_is_the_same_however_its_letters_were_typed(given: str, seen: str) -> None:
+    assert pages.visible(given) == words.visible(given) == seen
 
 
 def test_centres_on_stacked_pages_by_hand() -> None:

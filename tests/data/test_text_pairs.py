@@ -109,6 +109,9 @@ def test_a_further_test_part_may_lack_a_task() -> None:
 
 def test_texts_are_tidied_and_faults_named() -> None:
     assert tidied(" na\u0308chste \t\u00a0 Zeile\n") == "nächste Zeile"
+    assert tidied("n\u200ba\u200b\u0308chste \u200b Zeile\u200b") == "nächste Zeile"
+    assert tidied("\u200b") == ""
+    assert "it is empty" in str(fault_of(" \u200b"))
     assert fault_of("<2de> क्\u200dष") is None  # a typed tag is text, and so are joiners
     assert str(fault_of("\ufeffthe")).startswith("it holds the character U+FEFF")
     assert str(fault_of("\ud800")).startswith("it holds the character U+D800")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -42,8 +43,9 @@ class PageWords(NamedTuple):
 
 
 def visible(text: str) -> str:
-    """Returns a word without what is not seen: blanks around it and characters that are no text."""
-    return UNWANTED.sub("", text).strip()
+    """Returns a word in Unicode's form NFC, in which é is one character however it was typed, without what is not seen:
+    blanks around it and characters that are no text."""
+    return unicodedata.normalize("NFC", UNWANTED.sub("", text)).strip()
 
 
 def without_box(document: Placed) -> np.ndarray:

@@ -50,12 +50,13 @@ def cut_in_words(found: Sequence[Translation]) -> str | None:
 
 
 def tidied(text: str) -> str:
-    """Returns a text in Unicode's form NFC, with a single space wherever it has white space and none at its ends, as
-    the sentences that were learned from. Raises ValueError for a character that is no text."""
+    """Returns a text in Unicode's form NFC, with a single space wherever it has white space and none at its ends, and
+    without spaces of no width (U+200B), as the sentences that were learned from. Raises ValueError for a character that
+    is no text."""
     unwanted = UNWANTED.search(text)
     if unwanted:
         raise ValueError(f"it holds the character U+{ord(unwanted.group()):04X}, which is no text; remove it")
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(unicodedata.normalize("NFC", text.replace("\u200b", "")).split())
 
 
 def check_search(beam: int, longest: int) -> None:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 SAMPLE, STEP, TEXT = "sample", "step", "text"
 NETWORK, COLUMNS, WORDS = "network", "columns.json", "words.npz"
 ADVICE = "leave the row out"
+APOSTROPHE = re.compile(r"(?<=[a-z0-9])[\u2019\u02bc](?=[a-z0-9])")  # of print, in a word in lower case
 Steps = TypeVar("Steps", list[str], np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Holds a vector for each word that is known. words: each once; vectors: (word + 1, entry), of which row 0 stands
-    for every other word; pattern: what is a word of a text in lower case, a regular expression."""
+    for every other word; pattern: what is a word of a text in lower case, a regular expression, to which an apostrophe
+    of print (’) in a word is one that is typed (')."""
 
     words: tuple[str, ...]
     vectors: np.ndarray
@@ -54,7 +56,7 @@ class Vocabulary:
             warnings.warn(f"{unknown} of {len(found)} texts have no known word; their scores say little", stacklevel=4)
 
     def _words(self, text: str) -> list[str]:
-        return re.findall(self.pattern, text.lower())
+        return re.findall(self.pattern, APOSTROPHE.sub("'", text.lower()))
 
 
 @dataclass(frozen=True, eq=False)

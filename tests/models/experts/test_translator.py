@@ -61,6 +61,11 @@ def test_pairs_are_learned_by_heart_and_a_language_more_leaves_them(fitted: Tran
     assert repr((loaded.get_params(), loaded.curve_)) == repr((own.get_params(), own.curve_))
 
 
+def test_spaces_of_no_width_are_nothing(fitted: Translator) -> None:
+    told = fitted.translate(["das Haus", "\u200bdas\u200b Haus\u200b", "\u200b"], source="de", target="en")
+    assert told == ["the house", "the house", ""]
+
+
 def test_a_few_pairs_are_learned_at_the_rate_that_was_asked_for(
     fitted: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

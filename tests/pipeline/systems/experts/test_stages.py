@@ -163,7 +163,9 @@ def test_simple_translations_are_scored_once_for_equal_data(data: TextPairs, mon
     assert len(asked) == 2 * len(data.tasks)
 
 
-@pytest.mark.parametrize("text", ["a\x00b", "\ufeffa", "a\ud800", "a\x85 \t b\n", "e\u0301", "\x0b", "a\u200db"])
+@pytest.mark.parametrize(
+    "text", ["a\x00b", "\ufeffa", "a\ud800", "a\x85 \t b\n", "e\u0301", "\x0b", "a\u200db", "a\u200b \u200bb", "\u200b"]
+)
 def test_models_take_the_texts_that_data_take(text: str) -> None:
     """Both are checked, for neither knows the other: what was learned from is what can be translated."""
     fault = text_pairs.UNWANTED.search(text)

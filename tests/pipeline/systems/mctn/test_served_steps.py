@@ -100,3 +100,18 @@ def test_texts_of_no_known_word_are_counted() -> None:
     words.warn_of_unknown(["good film", "", "GOOD", "…"])
     with pytest.warns(UserWarning, match=r"^2 of 3 texts have no known word; their scores say little$"):
         words.warn_of_unknown(["gut", "good", "schlecht und lang"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don\u2019t, don't, don\u02bct", ["don't"] * 3), ("\u2018good\u2019 film", ["good", "film"]),
+        ("the dogs\u2019 good film", ["the", "dogs", "good", "film"]),
+        ("rock \u2019n\u2019 roll", ["rock", "n", "roll"]),
+    ],
+)  # fmt: skip
+def test_an_apostrophe_of_print_is_one_that_is_typed(text: str, expected: list[str]) -> None:
+    known = ("don't", "good", "film")
+    assert utterances.words_of(text) == expected
+    words = tables.Vocabulary(known, np.arange(4, dtype=np.float16)[:, np.newaxis], utterances.WORD.pattern)
+    assert words.steps(text, "1")[:, 0].tolist() == [1 + known.index(own) if own in known else 0 for own in expected]
