@@ -10,14 +10,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TEXT, FROM, TO = COLUMNS = ("text", "from", "to")
-FOUND = ("translation", "score", "truncated")
+FOUND = ("translation", "score", "truncated", "finished")
 
 
 def translated_table(
     predictor: TranslationPredictor, table: pd.DataFrame, *, beam: int | None = None, longest: int | None = None
 ) -> pd.DataFrame:
     """Returns a row for each row of the table, in their order: translation, score (mean log p for each token that was
-    written, 0 for an empty text) and truncated, whether the source was cut. Other columns are not looked at.
+    written, 0 for an empty text), truncated, whether the source was cut, and finished, whether the translation has ended
+    or was cut itself. Other columns are not looked at.
 
     Raises ValueError, in one line that names row (from 0) and column, for a column that is missing or there twice, no
     rows, a cell that is no text, and languages that are no task of the model, and as `TranslationPredictor.translate`.
@@ -28,7 +29,7 @@ def translated_table(
     texts = [text_of(value, row) for row, value in enumerate(table[TEXT])]
     tasks = [task_of(predictor, *pair, row) for row, pair in enumerate(zip(table[FROM], table[TO], strict=True))]
     found = predictor.translate(texts, tasks, beam=beam, longest=longest)
-    return pd.DataFrame([(one.text, one.score, one.truncated) for one in found], columns=pd.Index(FOUND))
+    return pd.DataFrame([(one.text, one.score, one.truncated, one.finished) for one in found], columns=pd.Index(FOUND))
 
 
 def check_columns(table: pd.DataFrame) -> None:

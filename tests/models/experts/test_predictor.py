@@ -82,6 +82,7 @@ def test_a_table_is_translated_in_its_order_whatever_else_it_has(predictor: Tran
     found = translated_table(predictor, table, beam=1)
     assert found["translation"].tolist() == [predictor.translate(["ein"], [0], beam=1)[0].text, ""]
     assert found["truncated"].tolist() == [False, False]
+    assert found["finished"].tolist() == [predictor.translate(["ein"], [0], beam=1)[0].finished, True]
 
 
 @pytest.mark.parametrize(

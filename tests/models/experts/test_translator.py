@@ -18,6 +18,7 @@ from models import Translator
 from models.experts import translator
 from models.experts.pairs import pairs_in
 from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, statistics
+from models.experts.tables import translated_table
 from models.experts.training import Training
 from models.experts.translator import encoded, with_tasks
 
@@ -89,6 +90,8 @@ def test_translations_that_do_not_end_are_counted(fitted: Translator, tmp_path: 
         own.translate(["das Haus", "ein Hund"], source="de", target="en")
     found = own.predictor_.translate(["das Haus", ""], [0, 0])
     assert [one.finished for one in found] == [False, True]
+    asked = pd.DataFrame({"text": ["das Haus", None], "from": "de", "to": "en"})
+    assert translated_table(own.predictor_, asked)["finished"].tolist() == [False, True]
     assert fitted.predictor_.translate(["das Haus"], [0])[0].finished
 
 

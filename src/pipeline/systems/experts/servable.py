@@ -18,7 +18,10 @@ from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 SERVED = Path(__file__).with_name("served.py")
 FOLDER = "translator"
 EXAMPLE_SENTENCES = 5
-OUTPUTS = {"translation": DataType.string, "score": DataType.double, "truncated": DataType.boolean}
+OUTPUTS = {
+    "translation": DataType.string, "score": DataType.double, "truncated": DataType.boolean,
+    "finished": DataType.boolean,
+}  # fmt: skip
 
 
 def servable(parameters: Path) -> Servable:

@@ -21,7 +21,7 @@ BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 class ServedTranslator(PythonModel):
     """Takes a table with a sentence a row and the languages that it is translated from and into; gives a row for each:
-    translation, score, truncated. Other columns are not looked at."""
+    translation, score, truncated, finished. Other columns are not looked at."""
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
     _skip_type_hint_validation = True

@@ -18,7 +18,8 @@ TEXT, FROM, TO = COLUMNS = ("text", "from", "to")
 
 
 def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
-    """Returns text, from and to of each row of the file with translation, score and truncated, and words about them.
+    """Returns text, from and to of each row of the file with translation, score, truncated and finished, and words
+    about them.
 
     Raises DataError for a file that cannot be read or that the model cannot translate, naming the line of bytes that
     are no UTF-8, and PipelineError for settings of others.
@@ -33,6 +34,14 @@ def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
         found = model.predict(frame, params={"beam": settings.beam or 0})
     except ValueError as error:
         raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
-    cut = int(found["truncated"].sum())
-    words = f"translations of {len(found)} sentences" + (f" ({cut} were cut, as they are too long)" if cut else "")
-    return pd.concat([frame[list(COLUMNS)].reset_index(drop=True), found], axis=1), words
+    return pd.concat([frame[list(COLUMNS)].reset_index(drop=True), found], axis=1), said_of(found)
+
+
+def said_of(found: pd.DataFrame) -> str:
+    """Returns words about translations: how many there are, and how many sentences or translations were cut."""
+    cut, endless = int(found["truncated"].sum()), int((~found["finished"].astype(bool)).sum())
+    faults = [
+        *([f"{cut} were cut, as they are too long"] if cut else []),
+        *([f"{endless} translations did not end and were cut, finished is false"] if endless else []),
+    ]
+    return f"translations of {len(found)} sentences" + (f" ({'; '.join(faults)})" if faults else "")

@@ -103,9 +103,13 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     new.loc[len(new)] = [" ", "de", "en"]
     new.to_csv("new.csv", index=False)
     result = run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv")
-    assert f"translations of {len(new)} sentences: " in result.out, result.err
+    endless = int((~tested["finished"]).sum())
+    said = (
+        f"translations of {len(new)} sentences ({endless} translations did not end and were cut, finished is false): "
+    )
+    assert said in result.out, result.err
     found = pd.read_csv("new-predictions.csv", keep_default_na=False, float_precision="round_trip")
-    assert list(found) == ["text", "from", "to", "translation", "score", "truncated"]
+    assert list(found) == ["text", "from", "to", "translation", "score", "truncated", "finished"]
     assert found["translation"].tolist() == [*tested["translation"].fillna(""), ""]
     assert found["score"].tolist() == pytest.approx([*tested["score"], 0.0], abs=1e-5)
     for changed, reason in (
