@@ -106,7 +106,7 @@ def difference_of(differences: np.ndarray) -> dict[str, float]:
 def with_verdicts(table: Any, *, stand_in: bool) -> Any:
     """Returns pairs with whether the claim holds that `arm` has a lower error than `against`, by Holm's p and the
     interval."""
-    sure = table["p_holm"] <= ALPHA
+    sure = table["p_holm"] < ALPHA
     lower, higher = sure & (table["high"] < 0), sure & (table["low"] > 0)
     said = [
         verdict(supported=own, contradicted=other, stand_in=stand_in) for own, other in zip(lower, higher, strict=True)

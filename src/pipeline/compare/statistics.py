@@ -17,6 +17,7 @@ from pipeline.compare.draws import groups, is_usable, jobs_of_arm, jobs_of_two_a
 CONFIDENCE = 0.95
 FEWEST_FOR_INTERVAL = 3
 FEWEST_FOR_WILCOXON = 6
+ROUNDING = 1e-9  # of the largest error: what errors without chance are apart at most
 
 
 class Interval(NamedTuple):
@@ -95,17 +96,24 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
+def drawn(errors: np.ndarray) -> bool:
+    """Returns whether errors (seed,) differ by more than rounding from seed to seed."""
+    return bool(len(errors)) and float(np.ptp(errors)) > ROUNDING * float(np.abs(errors).max())
+
+
 def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, shared: float) -> dict[str, Any]:
     """Returns one row of `paired`, from two tables indexed by seed with the columns error and stable. shared: as
-    `mean_interval` has it."""
+    `mean_interval` has it. Where the seed changes neither error, all pairs are one."""
     seeds = baseline.index.intersection(challenger.index)
     a, b = baseline.loc[seeds], challenger.loc[seeds]
     keep = is_usable(a) & is_usable(b)
     old, new = (side["error"].to_numpy(dtype=np.float64)[keep] for side in (a, b))
+    if not (drawn(old) or drawn(new)):
+        old, new = old[:1], new[:1]
     logs, differences = np.log(new) - np.log(old), new - old
     interval, difference = (mean_interval(values, shared) for values in (logs, differences))
     return {
-        "pairs": int(keep.sum()),
+        "pairs": len(logs),
         "missing": len(baseline.index.union(challenger.index)) - len(seeds),
         "unstable_pairs": int((~keep).sum()),
         "unstable_share_baseline": share_of(~is_usable(baseline)),
@@ -128,8 +136,9 @@ def paired(jobs: pd.DataFrame, *, baseline: str, challenger: str, shared: float 
     ratio: exp(mean of log(b/a)), the geometric mean; ratio_low, ratio_high: exp of `mean_interval` of the log ratios.
     median_difference, mean_difference (with interval): of b − a, in the units of the error. p: `p_of` the log
     ratios; shared: of both, as `mean_interval` has it; p_holm: adjusted by Holm over the counts of the data set.
-    pairs: those with two usable draws; unstable_pairs: the others. missing: seeds that one arm lacks.
-    unstable_share_baseline, unstable_share_challenger: shares of the arm's draws that are not usable, paired or not.
+    pairs: those with two usable draws, 1 where neither error is `drawn`; unstable_pairs: the others. missing: seeds
+    that one arm lacks. unstable_share_baseline, unstable_share_challenger: shares of the arm's draws that are not
+    usable, paired or not.
     A count that one arm lacks altogether is a row without pairs.
     Raises ValueError when a column is missing, an arm has no job, the arms are the same or a seed occurs twice.
     """

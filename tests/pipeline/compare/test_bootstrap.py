@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from pipeline.compare.bootstrap import DRAWS, difference_of, drawn_weights, paired_arms, rates
+from pipeline.compare.bootstrap import DRAWS, difference_of, drawn_weights, paired_arms, rates, with_verdicts
 
 
 def test_a_rate_is_that_of_all_cases_and_of_drawn_ones() -> None:
@@ -20,6 +21,12 @@ def test_a_rate_is_that_of_all_cases_and_of_drawn_ones() -> None:
 def test_differences_without_a_value_decide_nothing() -> None:
     table = paired_arms({"a": 1.0, "b": 2.0}, {"a": np.full(DRAWS, np.nan), "b": np.ones(DRAWS)}, stand_in=False)
     assert table[["p", "verdict"]].to_numpy().tolist() == [[1.0, "undecided"]]
+
+
+def test_p_at_the_level_itself_is_not_significant() -> None:
+    """As of pairs over seeds: p has to be below 0.05."""
+    table = pd.DataFrame({"p_holm": [0.0495, 0.05], "low": [0.1, 0.1], "high": [0.2, 0.2]})
+    assert with_verdicts(table, stand_in=False)["verdict"].tolist() == ["does not hold", "undecided"]
 
 
 def test_draws_without_a_case_to_count_have_no_rate_and_decide_nothing() -> None:

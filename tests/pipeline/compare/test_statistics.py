@@ -117,12 +117,12 @@ def test_missing_seeds_are_counted() -> None:
 
 
 def test_unstable_draws_are_counted_and_left_out() -> None:
-    jobs = two_arms([1.0, np.inf, 1.0, 1.0, 0.0, 1.0], [0.5, 0.5, np.nan, 1e9, 0.5, 0.5])
+    jobs = two_arms([1.0, np.inf, 1.0, 1.0, 0.0, 1.1], [0.5, 0.5, np.nan, 1e9, 0.5, 0.5])
     jobs.loc[jobs["error"] == 1e9, "stable"] = False
     row = compare(jobs).iloc[0]
     assert (row["pairs"], row["unstable_pairs"], row["missing"]) == (2, 4, 0)
     assert (row["unstable_share_baseline"], row["unstable_share_challenger"]) == pytest.approx((1 / 3, 1 / 3))
-    assert row["ratio"] == pytest.approx(0.5)
+    assert row["ratio"] == pytest.approx(0.5 / 1.1**0.5)
 
 
 def test_nothing_but_unstable_draws() -> None:
@@ -233,11 +233,20 @@ def test_stand_in_data_yields_no_claim_and_others_do() -> None:
 
 def test_p_is_adjusted_within_a_data_set() -> None:
     """p is 1/32 everywhere: below 0.05 alone, and 2/32 not below it when there are two counts."""
-    jobs = [two_arms([1.0] * 6, [0.5] * 6, data="one"), two_arms([1.0] * 6, [0.5] * 6, data="two")]
-    jobs.append(two_arms([1.0] * 6, [0.5] * 6, data="two", count=20))
+    errors = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [0.5] * 6
+    jobs = [two_arms(*errors, data="one"), two_arms(*errors, data="two"), two_arms(*errors, data="two", count=20)]
     table = compare(pd.concat(jobs))
     assert table["p_holm"].to_list() == pytest.approx([1 / 32, 2 / 32, 2 / 32])
     assert verdicts(table, "c")["verdict"].tolist() == ["holds", "undecided"]
+
+
+def test_seeds_that_change_nothing_are_one_pair() -> None:
+    """A VAR beside a Kalman filter, say: neither draws anything, and ten seeds say no more than one."""
+    row = compare(two_arms([1.0 + seed * 1e-15 for seed in range(10)], [0.9] * 10)).iloc[0]
+    assert (row["pairs"], row["ratio"]) == (1, pytest.approx(0.9))
+    assert row[["ratio_low", "ratio_high", "p", "p_holm"]].isna().all()
+    row = compare(two_arms([1.0 + seed * 1e-3 for seed in range(10)], [0.9] * 10)).iloc[0]
+    assert (row["pairs"], row["p"]) == (10, pytest.approx(2 / 2**10))
 
 
 def test_matching_count_on_power_laws() -> None:

@@ -83,7 +83,8 @@ def rows_of(jobs: Any, data: str) -> Iterator[dict[str, Any]]:
             sides = [errors_of(jobs[jobs["arm"] == arm], tasks) for arm in (claim.against, claim.challenger)]
             front = {"data": data, **claim._asdict(), "stand_in": bool(jobs["stand_in"].any())}
             row = statistics.compare_pairs(*sides, shared=0.0)
-            yield front | row | {"p": row["p"] if row["pairs"] >= statistics.FEWEST_FOR_WILCOXON else student_p(*sides)}
+            few = statistics.FEWEST_FOR_INTERVAL <= row["pairs"] < statistics.FEWEST_FOR_WILCOXON
+            yield front | row | {"p": student_p(*sides) if few else row["p"]}
 
 
 def student_p(against: pd.DataFrame, challenger: pd.DataFrame) -> float:
