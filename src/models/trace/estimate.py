@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from models.runtime.parameters import shown
 from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, check_whole, until_sure
@@ -16,6 +17,7 @@ from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import STEPS, NamedFunction, function_of, iterated
 from models.trace.lanczos import Function, function_of_values, moved_by_rounding
 from models.trace.matrices import Matrix, matrix_of
+from models.trace.oracles import Power
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
 from models.trace.scale import put_back
@@ -163,13 +165,22 @@ def exact_sums(matrix: Matrix) -> tuple[float, float, float]:
     """
     asked = iterated(matrix)
     if asked is None:
-        dense = whole(matrix).double()
+        dense = whole_in_double(matrix)
         return float(dense.trace()), float(dense.square().sum()), 0.0
     (inner_matrix, function), epsilon = asked, torch.finfo(matrix.dtype).eps
     eigenvalues = torch.linalg.eigvalsh(whole(inner_matrix).double()).unsqueeze(0)
     values = function_of_values(function, eigenvalues, epsilon)
     error = moved_by_rounding(function, eigenvalues, epsilon)
     return float(values.sum()), float(values.square().sum()), error
+
+
+def whole_in_double(matrix: Matrix) -> Tensor:
+    """Returns A (n, n), or a power of it, in float64, from products of A in its own precision. Raises OracleError as
+    `models.trace.pool.whole`."""
+    if isinstance(matrix.oracle, Power):
+        inner_matrix = matrix._replace(oracle=matrix.oracle.oracle)
+        return torch.linalg.matrix_power(whole(inner_matrix).double(), matrix.oracle.exponent)
+    return whole(matrix).double()
 
 
 def choose(pool: Pool, budget: int) -> tuple[str, float]:

@@ -57,6 +57,13 @@ def test_single_precision_is_refused_by_its_own_rounding(name: str) -> None:
     assert estimate_trace(np.diag([1.0, 1e-8]), function=name).method == "exact"
 
 
+@pytest.mark.parametrize(("function", "power"), [("identity", 1), ("cube", 3)])
+def test_single_precision_is_not_that_of_exact_sums(function: str, power: int) -> None:
+    own = matrix().astype(np.float32)
+    expected = np.trace(np.linalg.matrix_power(own.astype(np.float64), power))
+    assert estimate_trace(own, function=function).estimate == pytest.approx(expected, rel=1e-13)
+
+
 def test_lanczos_steps_alone_are_not_exact_here() -> None:
     own = function_of(matrix_of(matrix()), "log")
     products = own.oracle(torch.eye(SIZE, dtype=torch.float64)) + own.shift * torch.eye(SIZE)
