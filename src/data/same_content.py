@@ -36,7 +36,7 @@ def warn_of_shared(
     if found:
         held = len(contents) - len(next(iter(parts.values())))
         warnings.warn(
-            f"{where}: {names[found[0]]} and {len(found) - 1} more of {held} held-out {called} hold the same as one of "
-            "another part; errors on them say little of new ones, so leave them out",
+            f"{where}: {len(found)} of {held} held-out {called} hold the same as one of another part, the first is "
+            f"{names[found[0]]}; errors on them say little of new ones, so leave them out",
             stacklevel=3,
         )

@@ -17,8 +17,8 @@ def translated_table(
     predictor: TranslationPredictor, table: pd.DataFrame, *, beam: int | None = None, longest: int | None = None
 ) -> pd.DataFrame:
     """Returns a row for each row of the table, in their order: translation, score (mean log p for each token that was
-    written, 0 for an empty text), truncated, whether the source was cut, and finished, whether the translation has ended
-    or was cut itself. Other columns are not looked at.
+    written, 0 for an empty text), truncated, whether the source was cut, and finished, false for a translation that did
+    not end and was cut. Other columns are not looked at.
 
     Raises ValueError, in one line that names row (from 0) and column, for a column that is missing or there twice, no
     rows, a cell that is no text, and languages that are no task of the model, and as `TranslationPredictor.translate`.

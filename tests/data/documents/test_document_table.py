@@ -119,7 +119,8 @@ def test_given_parts_that_share_words_are_told_of(tmp_path: Path) -> None:
     parts = dict(zip(range(12), [part for part in ("test", "train", "validation") for _ in range(4)], strict=True))
     same = {row: f"word{row + 4}" for row in range(4)}
     with pytest.warns(
-        UserWarning, match=r"own.csv: document a and 0 more of 2 held-out documents hold the same as one"
+        UserWarning,
+        match=r"own.csv: 1 of 2 held-out documents hold the same as one of another part, the first is document a",
     ):
         load(tmp_path, frame(part=parts, word=same))
 

@@ -17,6 +17,7 @@ from logged import artifacts, only_run, table
 from models.experts.objective import TranslationObjective
 from models.experts.scores import metrics
 from models.sequence import vocabulary
+from pipeline.systems.predict.sentences import said_of
 from served_in_process import application, in_process
 
 SMALL = ("translator.width=8", "translator.heads=2", "translator.hidden=8", "translator.layers=1", "adapter.hidden=4",
@@ -103,12 +104,9 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     new.loc[len(new)] = [" ", "de", "en"]
     new.to_csv("new.csv", index=False)
     result = run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv")
-    endless = int((~tested["finished"]).sum())
-    said = (
-        f"translations of {len(new)} sentences ({endless} translations did not end and were cut, finished is false): "
-    )
-    assert said in result.out, result.err
     found = pd.read_csv("new-predictions.csv", keep_default_na=False, float_precision="round_trip")
+    assert f"{said_of(found)}: " in result.out, result.err
+    assert found["finished"].tolist() == [*tested["finished"], True]
     assert list(found) == ["text", "from", "to", "translation", "score", "truncated", "finished"]
     assert found["translation"].tolist() == [*tested["translation"].fillna(""), ""]
     assert found["score"].tolist() == pytest.approx([*tested["score"], 0.0], abs=1e-5)
