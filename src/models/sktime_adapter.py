@@ -81,7 +81,7 @@ class SktimeForecaster(BaseForecaster):
         forecaster: Any = PSRNNForecaster() if self.forecaster is None else clone(self.forecaster)
         if forecaster.target is not None or forecaster.covariates is not None:
             raise ValueError("leave target and covariates of the forecaster None; y has the targets, X the covariates")
-        self._targets, self._given = y.columns, None if X is None else X.columns
+        self._targets, self._given = list(y.columns), [] if X is None else list(X.columns)
         self._known = () if X is None else known_labels(y.columns, X.columns)
         forecaster.set_params(covariates=list(self._known) or None)
         rows = self._joined(y, X)
@@ -115,7 +115,7 @@ class SktimeForecaster(BaseForecaster):
 
     def _get_varnames(self) -> list[Any]:
         """Returns the names of the columns of y in the order of `fit`, whatever that of the last update was."""
-        return list(self._targets) if hasattr(self, "_targets") else super()._get_varnames()
+        return self._targets if hasattr(self, "_targets") else super()._get_varnames()
 
     def _predict(self, fh: ForecastingHorizon, X: pd.DataFrame | None) -> pd.DataFrame:
         import pandas as pd
@@ -201,12 +201,12 @@ def known_labels(targets: pd.Index, covariates: pd.Index) -> tuple[Any, ...]:
     return tuple(f"X {label}" if label in targets else label for label in covariates)
 
 
-def by_name(table: pd.DataFrame, labels: pd.Index, name: str) -> pd.DataFrame:
-    """Returns the columns of a table in the order of `labels`. Raises ValueError where it has others, or lacks one."""
-    has, wanted = list(table.columns), list(labels)
+def by_name(table: pd.DataFrame, wanted: list[Any], name: str) -> pd.DataFrame:
+    """Returns the columns of a table in the order of `wanted`. Raises ValueError where it has others, or lacks one."""
+    has = list(table.columns)
     if len(has) != len(wanted) or set(has) != set(wanted):
         raise ValueError(
             f"{name} has the columns {', '.join(map(str, has))}, and in fit it had {', '.join(map(str, wanted))}; give "
             "these, in any order"
         )
-    return table[wanted]
+    return table.loc[:, wanted]

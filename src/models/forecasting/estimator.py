@@ -146,8 +146,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         as a table, or as an array with them in the order of `covariates`.
         Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, …. A
         `UserWarning` tells of a series of X that is uneven, has another step than `fit`, no times where it had them,
-        or less than `history_`. Raises TypeError and ValueError for a horizon that is no whole number of at least 1, for
-        other columns than those of `fit`, other rows of `known`, and where X tells no calendar or season to come.
+        or less than `history_`. Raises TypeError and ValueError for a horizon that is no whole number of at least 1,
+        for other columns than those of `fit`, other rows of `known`, and where X tells no calendar or season to come.
         """
         learnt = self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)

@@ -114,7 +114,8 @@ def _in_step(index: Any, horizon: int) -> pd.Index | None:
 def _times_on(times: Any, step: Any, horizon: int) -> pd.DatetimeIndex:
     import pandas as pd
 
-    return pd.date_range(times[-1], periods=horizon + 1, freq=step, name=times.name)[1:]
+    from_last: Any = pd.date_range(times[-1], periods=horizon + 1, freq=step, name=times.name)
+    return from_last[1:]
 
 
 def even_periods(index: Any) -> int | None:
