@@ -81,12 +81,13 @@ class WordTable:
         bad = np.flatnonzero(~((pages >= 0) & (pages <= MOST_PAGE) & (pages == np.floor(pages))))
         if len(bad):
             self.fail(int(bad[0]), f"its page must be a whole number from 0 or 1 to {MOST_PAGE}")
-        return pages.astype(np.int64) - self.first_page
+        lengths = np.diff(self.starts, append=len(pages))
+        return pages.astype(np.int64) - np.repeat(self.first_pages, lengths)
 
     @cached_property
-    def first_page(self) -> int:
-        """The number that the table gives the first page: 0 where a row has page 0, else 1."""
-        return int(not (self.numbers(PAGE) == 0).any())
+    def first_pages(self) -> np.ndarray:
+        """The number of the first page of each document, int64 (document,): 0 where a row of it has page 0, else 1."""
+        return np.minimum.reduceat(np.minimum(self.numbers(PAGE), 1), self.starts).astype(np.int64)
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -129,7 +130,7 @@ def documents_of(table: WordTable) -> list[Document]:
         pages = table.pages[kept].clip(0).astype(np.int16)
         document = Document(
             f"{table.file}, document {names[i]}", tuple(words[row] for row in kept), boxes[kept], pages,
-            page_sizes(table, rows, sizes), labels[i], own, first_page=table.first_page,
+            page_sizes(table, rows, sizes), labels[i], own, first_page=int(table.first_pages[i]),
         )  # fmt: skip
         document.check()
         found.append(document._replace(name=names[i]))

@@ -33,20 +33,22 @@ class Rows(NamedTuple):
 def documents_in(table: Any) -> list[Rows]:
     """Returns the documents of a table with `COLUMNS`, a word a row in reading order; other columns are not looked at.
 
-    Boxes may be empty. Pages are counted from 1, or from 0 where a row has page 0. Characters that are not seen are
-    left out, and words of nothing else are no words; a warning says how many. Raises ValueError, in one line with
-    document, page and word, or with the row from 0, for what is no such table, and as `models.documents.words.check`.
+    Boxes may be empty. Pages of a document are counted from 1, or from 0 where a row of it has page 0. Characters that
+    are not seen are left out, and words of nothing else are no words; a warning says how many. Raises ValueError, in
+    one line with document, page and word, or with the row from 0, for what is no such table, and as
+    `models.documents.words.check`.
     """
     check_columns(table)
     names, starts = names_in(table)
     words = [word_in(value, row) for row, value in enumerate(table[WORD])]
     boxes = np.column_stack([numbers_in_column(table[side], ADVICE) for side in SIDES])
     sizes = np.column_stack([numbers_in_column(table[side], ADVICE) for side in SIZE])
-    (pages, first_page), there = pages_in(table), np.array([bool(word) for word in words], bool)
+    (pages, first_pages), there = pages_in(table, starts), np.array([bool(word) for word in words], bool)
     if not there.all():
         warnings.warn(f"{int((~there).sum())} of {len(words)} rows have no word; nothing is said of them", stacklevel=3)
     found = list[Rows]()
-    for name, rows in zip(names, np.split(np.arange(len(words)), starts[1:]), strict=True):
+    documents = np.split(np.arange(len(words)), starts[1:])
+    for name, rows, first_page in zip(names, documents, first_pages.tolist(), strict=True):
         own = rows[there[rows]]
         document = PageWords(
             tuple(words[row] for row in own), boxes[own], pages[own],
@@ -97,15 +99,15 @@ def word_in(value: Any, row: int) -> str:
     return visible(str(value))
 
 
-def pages_in(table: Any) -> tuple[np.ndarray, int]:
-    """Returns the page of each row, from 0 on, and what the table calls the first page, 0 or 1. Raises ValueError for
-    what is no number of a page."""
+def pages_in(table: Any, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the page of each row, from 0 on, and what each document calls its first page, 0 or 1. starts: the first
+    row of each document. Raises ValueError for what is no number of a page."""
     pages = numbers_in_column(table[PAGE], "give the number of its page")
     bad = np.flatnonzero(~((pages >= 0) & (pages <= MOST_PAGE) & (pages == np.floor(pages))))
     if len(bad):
         raise ValueError(f"column {PAGE}, row {bad[0]}: its page must be a whole number from 0 or 1 to {MOST_PAGE}")
-    first_page = int(pages.min() > 0)
-    return pages.astype(np.int64) - first_page, first_page
+    first_pages = np.minimum.reduceat(np.minimum(pages, 1), starts).astype(np.int64)
+    return pages.astype(np.int64) - np.repeat(first_pages, np.diff(starts, append=len(pages))), first_pages
 
 
 def page_sizes(name: str, pages: np.ndarray, sizes: np.ndarray, *, first_page: int) -> tuple[tuple[float, float], ...]:

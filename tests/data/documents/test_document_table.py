@@ -79,6 +79,14 @@ def test_pages_may_be_counted_from_0_and_one_may_be_empty(tmp_path: Path) -> Non
     assert centres_of(own)[2].tolist() == [17.5, 1626]
 
 
+def test_each_document_counts_its_pages_by_itself(tmp_path: Path) -> None:
+    data = named(load(tmp_path, frame(page=dict(zip(range(4, 8), [0, 0, 1, 1], strict=True)))))
+    assert [(data[name].pages.tolist(), data[name].first_page) for name in "abc"] == [
+        ([0, 0, 1, 1], first) for first in (1, 0, 1)
+    ]  # fmt: skip
+    assert [len(data[name].sizes) for name in "abc"] == [2, 2, 2]
+
+
 def test_a_box_may_be_empty_and_words_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
     empty = {key: {1: ""} for key in ("x0", "y0", "x1", "y1")}
     own = named(load(tmp_path, frame(word={0: "NA", 1: "null"}, **empty)))["a"]

@@ -63,6 +63,16 @@ def table_of(documents: list[Document]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def test_a_document_counts_its_pages_by_itself_whatever_others_do() -> None:
+    table = pd.DataFrame({"document": list("aabbb"), "page": [1, 2, 0, 0, 1], "word": list("vwxyz"), "x0": 1, "y0": 1,
+                          "x1": 2, "y1": 2, "page_width": 9, "page_height": 9})  # fmt: skip
+    found = [own.document for own in documents_in(table)]
+    assert [(own.pages.tolist(), own.first_page, len(own.sizes)) for own in found] == [
+        ([0, 1], 1, 2),
+        ([0, 0, 1], 0, 2),
+    ]
+
+
 @pytest.mark.parametrize(("most", "shared"), [(5, 0), (7, 3), (9, 7), (40, 10), (200, 5)])
 def test_stretches_cover_all_words_within_their_tokens(most: int, shared: int) -> None:
     counts = np.random.default_rng(most).integers(1, 6, 60)
