@@ -34,8 +34,9 @@ class Found(NamedTuple):
     """Holds a box of a form.
 
     order: its place among the words in reading order, from 0, and -1 for what is no word. box: x0, y0, x1, y1 in
-    pixels. kind: of `CLASSES`, or `WHOLE` for a whole form. score: of the detector. text: what a word says, "" of what
-    is not read. probability: of the text, None of what is not read.
+    pixels. kind: of `CLASSES`, or `WHOLE` for a whole form. score: of the detector. text: what a word says, as it was
+    corrected where that was asked for, "" of what is not read. probability: of `read`, None of what is not read. read:
+    the text as the recogniser has it, before it is corrected.
     """
 
     order: int
@@ -44,6 +45,7 @@ class Found(NamedTuple):
     score: float
     text: str = ""
     probability: float | None = None
+    read: str = ""
 
 
 class FormReader:
@@ -67,7 +69,7 @@ class FormReader:
         """Returns the boxes of a form with at least that score: words in reading order, then the others, best first.
 
         image: uint8 (height, width), 0 = black ink, 255 = paper. vocabulary: texts are corrected by the words that the
-        reader knows. A form without a box has no row. Raises TypeError and ValueError, in one line, for what is no such
+        reader knows; probabilities stay those of what was read. A form without a box has no row. Raises TypeError and ValueError, in one line, for what is no such
         image, for a score outside [0, 1], and for a vocabulary where there is none.
         """
         if vocabulary and self.correction is None:
@@ -87,7 +89,7 @@ class FormReader:
         if self.recogniser is None or not words:
             return rows
         read = self.recogniser.read_words([crop(ink, own.box) for own in words])
-        return [*(own._replace(text=text, probability=float(probability))
+        return [*(own._replace(text=text, probability=float(probability), read=text)
                   for own, (text, probability) in zip(words, read, strict=True)), *rows[len(words) :]]  # fmt: skip
 
 
@@ -114,7 +116,7 @@ class WholeReader:
         ink = ink_of(image)
         ((text, probability),) = self.recogniser.read_words([ink])
         height, width = map(float, ink.shape)
-        return [Found(0, (0.0, 0.0, width, height), WHOLE, 1.0, text, float(probability))] if text else []
+        return [Found(0, (0.0, 0.0, width, height), WHOLE, 1.0, text, float(probability), text)] if text else []
 
 
 def refuse_score(least_score: float) -> None:
@@ -131,7 +133,7 @@ def in_order(rows: Sequence[Found]) -> list[Found]:
 
 
 def corrected(rows: Sequence[Found], correction: Correction) -> list[Found]:
-    """Returns boxes with the texts of words as a correction has them."""
+    """Returns boxes with the texts of words as a correction has them; what was read and its probability stay."""
     texts = correction.corrected([own.text for own in rows])
     return [own._replace(text=text) if own.order != NO_ORDER else own for own, text in zip(rows, texts, strict=True)]
 

@@ -14,6 +14,8 @@ from models.forms.detect.boxes import Detections, Truth
 from models.forms.detect.components import Components
 from models.forms.detect.detector import Detector
 from models.forms.reader import FormReader, crop, ink_of, text_of
+from models.forms.recognise.correction import Correction
+from models.forms.tables import found_table
 
 
 class Known(Detector):
@@ -57,6 +59,17 @@ def test_words_come_in_reading_order_and_others_after_them() -> None:
     assert rows[2].box == (5.0, 20.0, 30.0, 31.0)
     assert rows[0].score == pytest.approx(0.7)
     assert text_of(rows) == "31x10 30x10 25x11"
+
+
+def test_a_corrected_word_keeps_what_was_read_beside_its_probability() -> None:
+    reader = FormReader(Known(FOUND), Sizes(), correction=Correction(("31x11", "30x10")))
+    plain, known = reader.read(PAGE), reader.read(PAGE, vocabulary=True)
+    assert [(found.text, found.read) for found in known] == [
+        ("31x11", "31x10"), ("30x10", "30x10"), ("31x11", "25x11"), ("", ""),
+    ]  # fmt: skip
+    assert [own._replace(text=own.read) for own in known] == plain
+    table = found_table({"a": known})
+    assert (table["read"].tolist(), table["text"][0]) == (["31x10", "30x10", "25x11", ""], "31x11")
 
 
 def test_a_form_is_looked_at_where_the_detector_is() -> None:

@@ -27,6 +27,7 @@ TAKES_FORMS: dict[str, Any] = {"takes": "forms", "columns": ["form", "image"], "
 BOXES = {
     "form": DataType.string, "order": DataType.long, **dict.fromkeys(SIDES, DataType.double), "class": DataType.string,
     "score": DataType.double, "text": DataType.string, "probability": DataType.double,
+    "read": DataType.string,
 }  # fmt: skip
 TEXTS = {"text": DataType.string, "probability": DataType.double, "corrected": DataType.string}
 
