@@ -69,8 +69,9 @@ class FormReader:
         """Returns the boxes of a form with at least that score: words in reading order, then the others, best first.
 
         image: uint8 (height, width), 0 = black ink, 255 = paper. vocabulary: texts are corrected by the words that the
-        reader knows; probabilities stay those of what was read. A form without a box has no row. Raises TypeError and ValueError, in one line, for what is no such
-        image, for a score outside [0, 1], and for a vocabulary where there is none.
+        reader knows; probabilities stay those of what was read. A form without a box has no row. Raises TypeError and
+        ValueError, in one line, for what is no such image, for a score outside [0, 1], and for a vocabulary where there
+        is none.
         """
         if vocabulary and self.correction is None:
             raise ValueError("this reader knows no vocabulary; leave vocabulary out")

@@ -39,7 +39,7 @@ def predicted_sentences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
 
 def said_of(found: pd.DataFrame) -> str:
     """Returns words about translations: how many there are, and how many sentences or translations were cut."""
-    cut, endless = int(found["truncated"].sum()), int((~found["finished"].astype(bool)).sum())
+    cut, endless = list(found["truncated"]).count(True), list(found["finished"]).count(False)
     faults = [
         *([f"{cut} were cut, as they are too long"] if cut else []),
         *([f"{endless} translations did not end and were cut, finished is false"] if endless else []),
