@@ -99,14 +99,18 @@ def legend_below(figure: Figure, note: str = "") -> None:
 
 
 def colour(index: int) -> str:
-    return COLOURS[index % len(COLOURS)]
+    """Returns the colour of the line of that index. After each round the colours are shifted by one, so that a style of
+    the round before comes with another colour."""
+    return COLOURS[(index + index // len(COLOURS)) % len(COLOURS)]
 
 
 def style(index: int, *, markers: bool = True, **other: Any) -> dict[str, Any]:
-    """Returns how the line of that index is drawn, as `Axes.plot` takes it. other: what is drawn in another way."""
+    """Returns how the line of that index is drawn, as `Axes.plot` takes it: each other round of styles has hollow
+    markers. other: what is drawn in another way."""
     dashes, marker = STYLES[index % len(STYLES)]
     drawn = {"linestyle": dashes, "linewidth": LINE, "color": colour(index), "markersize": MARKER}
-    return drawn | {"marker": marker if markers else None} | other
+    hollow = {"markerfacecolor": "white"} if index // len(STYLES) % 2 else {}
+    return drawn | {"marker": marker if markers else None} | hollow | other
 
 
 def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, markers: bool = True) -> None:

@@ -30,7 +30,9 @@ def test_lines_are_told_apart_by_colour_dashes_and_markers() -> None:
     styles = [plotting.style(i) for i in range(len(plotting.STYLES))]
     for key in ("color", "linestyle", "marker"):
         assert len({str(style[key]) for style in styles}) == len(styles)
-    assert plotting.style(len(styles)) == styles[0]
+    more = [plotting.style(i) for i in range(len(styles) ** 2)]
+    assert len({(style["color"], str(style["linestyle"])) for style in more}) == len(more)
+    assert [style.get("markerfacecolor") for style in more[5:13]] == [None, *["white"] * 6, None]
     assert plotting.style(1, markers=False, linewidth=1.2) == styles[1] | {"marker": None, "linewidth": 1.2}
 
 
