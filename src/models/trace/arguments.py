@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
+import torch
 
 from models.runtime.parameters import shown
 
@@ -67,6 +68,8 @@ class Sure(Protocol):
     @property
     def relative_error(self) -> float: ...
 
+    def is_within(self, tolerance: float) -> bool: ...
+
     @property
     def products(self) -> int: ...
 
@@ -74,21 +77,28 @@ class Sure(Protocol):
     def method(self) -> str: ...
 
 
-def until_sure(estimates: Iterable[Estimate], tolerance: float | None) -> list[Estimate]:
-    """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is."""
+def until_sure(estimates: Iterable[Estimate], tolerance: float | None, dtype: torch.dtype) -> list[Estimate]:
+    """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is.
+    dtype: of the matrix."""
     so_far: list[Estimate] = []
     for estimate in estimates:
         so_far.append(estimate)
-        if tolerance is not None and estimate.relative_error <= tolerance:
+        if tolerance is not None and estimate.is_within(tolerance):
             return so_far
     if tolerance is not None:
         last = so_far[-1]
-        rest = (
-            "rounding alone leaves so much: add a ridge to the matrix" if last.method == EXACT else "give more products"
-        )
         warnings.warn(
             f"the relative standard error is {last.relative_error:.2g} after {last.products} products, and "
-            f"{tolerance:g} was asked for; {rest}",
+            f"{tolerance:g} was asked for; {advice(last.method, dtype)}",
             stacklevel=3,
         )
     return so_far
+
+
+def advice(method: str, dtype: torch.dtype) -> str:
+    """Returns what is to be done for a smaller error by this method, with a matrix of this type."""
+    if method != EXACT:
+        return "give more products"
+    if dtype != torch.float64:
+        return "the rounding of single precision may leave so much: give the matrix in double precision"
+    return "the rounding of the matrix may leave so much, and less only of another matrix, such as one with a ridge"

@@ -52,6 +52,10 @@ class DiagonalEstimate:
         largest = float(np.linalg.norm(self.estimate))
         return float(np.linalg.norm(self.standard_error)) / largest if largest else 0.0
 
+    def is_within(self, tolerance: float) -> bool:
+        """Returns whether the relative error is at most so much."""
+        return self.relative_error <= tolerance
+
 
 def estimate_diagonal(
     matrix: Any, *, method: str = AUTO, products: int | None = None, tolerance: float | None = None, seed: int = 0
@@ -74,7 +78,7 @@ def estimate_diagonal(
     if method != AUTO:
         check_budget(METHODS[method], most, own.size)
     pool = Pool(own, seed=seed, distribution="rademacher")
-    return until_sure(diagonals_by_budget(pool, method, most, tolerance), tolerance)[-1]
+    return until_sure(diagonals_by_budget(pool, method, most, tolerance), tolerance, own.dtype)[-1]
 
 
 def diagonals_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[DiagonalEstimate]:

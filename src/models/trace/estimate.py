@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from models.trace.oracles import Power
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
 from models.trace.scale import put_back
-from models.trace.standard_errors import ERRORS, share_of_estimate
+from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
 from models.trace.unfinished import left_by_steps
 
 MORE_STEPS = 'steps, as function=("log", 100) does'
@@ -36,7 +36,7 @@ class TraceEstimate:
     error is a bound of what the rounding of A makes of functions found by eigenvalues, 0 for the others. flatness:
     tr²/(n‖f(A)‖_F²) as the queries measured it, from 1/n (one eigenvalue is all) to 1 (all are equal); for
     the logarithm that of log(A/a), a the largest entry of A. tail: the share of ‖f(A)‖_F² outside of what the first
-    half of the products spans, by which method="auto" chose; None where it had no choice.
+    half of the products spans, by which method="auto" chose; None where it had no choice. terms: of an exact one.
     """
 
     estimate: float
@@ -45,11 +45,16 @@ class TraceEstimate:
     method: str
     flatness: float
     tail: float | None = None
+    terms: Terms = field(default=Terms(), repr=False)
 
     @property
     def relative_error(self) -> float:
         """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
         return share_of_estimate(self.standard_error, self.estimate)
+
+    def is_within(self, tolerance: float) -> bool:
+        """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
+        return is_within(tolerance, self.standard_error, self.estimate, self.terms)
 
     def __str__(self) -> str:
         return (
@@ -72,7 +77,8 @@ def estimate_trace(
     matrix: an array, a sparse matrix of scipy, a tensor (dense or sparse), or a `scipy.sparse.linalg.LinearOperator`.
     function: f, see `models.trace.functions.function_of`; "identity", "cube", "exp", "inverse", "log", or a callable on
     eigenvalues. products: with f(A), at most (100, or 1000 with a tolerance). tolerance: stop where the standard error
-    is at most so much of |estimate|, looked at after 32, 64, 128, … products. seed: of the query vectors, normal ones.
+    is at most so much of |estimate|, looked at after 32, 64, 128, … products; of an exact one, of Σ|f(λ)|. seed: of the
+    query vectors, normal ones.
 
     method: "hutchinson", "hutch_pp", "na_hutch_pp", "xtrace" (see `models.trace.estimators`), or "auto". That one asks
     half of the products with random queries and measures how much of ‖A‖_F² these leave, and how flat the spectrum is.
@@ -130,7 +136,7 @@ def trace_estimates(
     most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
         check_budget(method, most, matrix.size)
-    return until_sure(traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance), tolerance)
+    return until_sure(traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance), tolerance, matrix.dtype)
 
 
 def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
@@ -144,11 +150,11 @@ def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None
 
 def exact_trace(pool: Pool) -> TraceEstimate:
     """Returns the trace by a product with every basis vector."""
-    size, (trace, square, error) = pool.matrix.size, exact_sums(pool.matrix)
+    size, (trace, square, error, terms) = pool.matrix.size, exact_sums(pool.matrix)
     refuse_overflow(square, trace)
     flat = 1.0 if square == 0 else trace**2 / (size * square)
-    stated = put_back(error, pool.matrix.exponent)
-    return TraceEstimate(whole_trace(pool.matrix, trace), stated, pool.spent + size, EXACT, flat)
+    stated, *summed = (put_back(value, pool.matrix.exponent) for value in (error, *terms))
+    return TraceEstimate(whole_trace(pool.matrix, trace), stated, pool.spent + size, EXACT, flat, terms=Terms(*summed))
 
 
 def whole_trace(matrix: Matrix, trace: float) -> float:
@@ -156,22 +162,24 @@ def whole_trace(matrix: Matrix, trace: float) -> float:
     return put_back(trace, matrix.exponent, matrix.size * matrix.shift)
 
 
-def exact_sums(matrix: Matrix) -> tuple[float, float, float]:
-    """Returns the trace and ‖·‖_F² of a matrix, in float64, and a bound of what rounding makes of the trace.
+def exact_sums(matrix: Matrix) -> tuple[float, float, float, Terms]:
+    """Returns the trace and ‖·‖_F² of a matrix, in float64, a bound of what rounding makes of the trace, and its terms.
 
     Of f(A), where its products come from an iteration, which is not exact, they are found by all eigenvalues of A; the
-    bound is that of `moved_by_rounding` with ε of A's precision, 0 for any other matrix. Raises OracleError as
-    `models.trace.pool.whole` and f do.
+    bound is that of `moved_by_rounding` with ε of the largest, ε of A's precision, 0 for any other matrix. Raises
+    OracleError as `models.trace.pool.whole` and f do.
     """
     asked = iterated(matrix)
     if asked is None:
         dense = whole_in_double(matrix)
-        return float(dense.trace()), float(dense.square().sum()), 0.0
+        return float(dense.trace()), float(dense.square().sum()), 0.0, Terms()
     (inner_matrix, function), epsilon = asked, torch.finfo(matrix.dtype).eps
     eigenvalues = torch.linalg.eigvalsh(whole(inner_matrix).double()).unsqueeze(0)
     values = function_of_values(function, eigenvalues, epsilon)
-    error = moved_by_rounding(function, eigenvalues, epsilon)
-    return float(values.sum()), float(values.square().sum()), error
+    error = moved_by_rounding(function, eigenvalues, epsilon * eigenvalues.abs().amax())
+    own = moved_by_rounding(function, eigenvalues, epsilon * eigenvalues.abs())
+    terms = Terms(float((values + matrix.shift).abs().sum()), own)
+    return float(values.sum()), float(values.square().sum()), error, terms
 
 
 def whole_in_double(matrix: Matrix) -> Tensor:

@@ -101,10 +101,9 @@ def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor, eps
     return near[1]
 
 
-def moved_by_rounding(function: Callable[[Tensor], Tensor], values: Tensor, epsilon: float) -> float:
-    """Returns Σ |f(λ + δ) − f(λ − δ)|/2 over the eigenvalues λ of a matrix, (1, n), δ being epsilon of the largest |λ|:
-    what rounding may make of Σ f(λ). Errors: as `of_reals`."""
-    rounding = epsilon * values.abs().amax()
+def moved_by_rounding(function: Callable[[Tensor], Tensor], values: Tensor, rounding: Tensor) -> float:
+    """Returns Σ |f(λ + δ) − f(λ − δ)|/2 over the eigenvalues λ of a matrix, (1, n), δ being their rounding, one or
+    (1, n): what it may make of Σ f(λ). Errors: as `of_reals`."""
     above, below = (of_reals(function, values + side * rounding) for side in (1, -1))
     return float((above - below).abs().sum()) / 2
 

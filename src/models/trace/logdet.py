@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import torch
@@ -21,20 +21,22 @@ from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Checked, OracleError, refuse_asymmetric_products
 from models.trace.pool import whole
 from models.trace.queries import QueryDraw
-from models.trace.standard_errors import few, share_of_estimate
+from models.trace.standard_errors import Terms, few, is_within, share_of_estimate
 from models.trace.unfinished import to_come
 
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
 FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the products say that A is symmetric
+SINGULAR = 4  # times ε√n: of rows scaled to a diagonal of 1, the rounding of all entries moves no eigenvalue so far
+PRECISION = {torch.float64: "double", torch.float32: "single"}
 
 
 @dataclass(frozen=True)
 class LogdetEstimate:
     """Holds an estimate of log det A and its standard error; in about 95 % of estimates it is within two of these.
 
-    products: how many with A were asked for. method: "lanczos", or "exact" by all eigenvalues; the standard error is
-    then a bound of what the rounding of A makes of it. quadrature_error: how far more Lanczos steps would move the
-    estimate, as the last ones moved it; the standard error includes it.
+    products: how many with A were asked for. method: "lanczos", or "exact" by Cholesky's factor; the standard error is
+    then what the rounding of A makes of it. quadrature_error: how far more Lanczos steps would move the
+    estimate, as the last ones moved it; the standard error includes it. terms: what an exact one sums.
     """
 
     estimate: float
@@ -42,11 +44,16 @@ class LogdetEstimate:
     products: int
     method: str
     quadrature_error: float = 0.0
+    terms: Terms = field(default=Terms(), repr=False)
 
     @property
     def relative_error(self) -> float:
         """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
         return share_of_estimate(self.standard_error, self.estimate)
+
+    def is_within(self, tolerance: float) -> bool:
+        """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
+        return is_within(tolerance, self.standard_error, self.estimate, self.terms)
 
     def __str__(self) -> str:
         return f"{self.estimate:,.6g} ± {self.standard_error:.2g} ({self.method}, {self.products} products)"
@@ -65,9 +72,9 @@ def estimate_logdet(
     matrix, seed: as in `models.trace.estimate.estimate_trace`. steps: of the Lanczos process for a vector, at least 4;
     the worse A is conditioned, the more are needed. products: with A, at most: `steps` for a vector, four vectors at
     least, and two to see that A is symmetric; by default those of 30 vectors, or of 240 with a tolerance. tolerance:
-    stop where the standard error is at most so much of |estimate|, looked at after 8, 16, 32, … vectors. A matrix with
-    no more rows than there are products is multiplied by every basis vector, and all its eigenvalues are found, in
-    double precision whatever that of A is.
+    stop where the standard error is at most so much of |estimate|, looked at after 8, 16, 32, … vectors; of an exact
+    one, of the sum of |terms|. A matrix with no more rows than there are products is multiplied by every basis vector,
+    and its log-determinant is that of Cholesky's factor, in double precision whatever that of A is.
 
     The standard error is that of the mean over the vectors, and includes how far more steps would move it, by
     extrapolation. Where that is the larger part it may be too little, and a warning asks for more steps.
@@ -81,13 +88,14 @@ def estimate_logdet(
     default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT
     most = check_budget_arguments(default if products is None else products, tolerance, seed)
     if own.size <= most:
-        return until_sure([exact_logdet(own)], tolerance)[-1]
+        return until_sure([exact_logdet(own)], tolerance, own.dtype)[-1]
     if most < FEWEST * steps + LOOKED_AT:
         raise ValueError(
             f"products={most} are fewer than {FEWEST} vectors of {steps} Lanczos steps need; give "
             f"{FEWEST * steps + LOOKED_AT} or more"
         )
-    estimate = until_sure(logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed), tolerance)[-1]
+    estimates = logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed)
+    estimate = until_sure(estimates, tolerance, own.dtype)[-1]
     warn_of_steps(estimate, steps)
     return estimate
 
@@ -145,36 +153,66 @@ def quadrature(values: Tensor, vectors: Tensor, exponent: int) -> Tensor:
 
     Raises OracleError where a value is not above 0 to rounding.
     """
-    if bool((values <= 10 * torch.finfo(values.dtype).eps * values.abs().amax()).any()):
-        refuse(float(values.min()), exponent)
+    least, largest = float(values.min()), float(values.abs().amax())
+    rounding = 10 * torch.finfo(values.dtype).eps * largest
+    if least < -rounding:
+        refuse(least, exponent)
+    if least <= rounding:
+        refuse_singular(values.dtype)
     return (vectors[:, 0].square() * values.log()).sum(1)
 
 
 def refuse(least: float, exponent: int) -> NoReturn:
-    """Raises OracleError for a matrix with an eigenvalue that is not above 0 to rounding."""
+    """Raises OracleError for a matrix with an eigenvalue that is below 0, or with a diagonal that is not above it."""
     raise OracleError(
         f"the matrix is not positive definite: it has an eigenvalue of {least * 2.0**exponent:.3g} or below; its "
-        "log-determinant is not a number (add a ridge to its diagonal)"
+        "log-determinant is not a number (a ridge on its diagonal makes another matrix of it)"
+    )
+
+
+def refuse_singular(dtype: torch.dtype) -> NoReturn:
+    """Raises OracleError for a matrix of this type with an eigenvalue that its rounding does not tell from 0."""
+    way = "" if dtype == torch.float64 else "give it in double precision; "
+    raise OracleError(
+        f"the matrix is singular to the rounding of {PRECISION[dtype]} precision, which decides its log-determinant; "
+        f"{way}a ridge on its diagonal makes another matrix of it"
     )
 
 
 def exact_logdet(matrix: Matrix) -> LogdetEstimate:
-    """Returns log det A = Σ log d_i + Σ log λ_i in float64, d the diagonal of A and λ the eigenvalues of D^−½ A D^−½.
+    """Returns log det A = Σ log d_i + 2 Σ log L_ii in float64, d the diagonal of A and L the Cholesky factor of
+    D^−½ A D^−½.
 
-    So the unit of a row makes nothing singular. The standard error is that of λ moved by ε of the largest of them, ε of
-    A's precision. Raises OracleError where d or λ is not above 0 to rounding.
+    So the unit of a row makes nothing singular. The standard error is the sum of ε/λ over the eigenvalues λ of that
+    matrix, ‖L⁻¹‖_F² ε, ε of A's precision, to which comes √n ε of the computation. Raises OracleError where d or the
+    least λ is not above 0 to rounding.
     """
     dense = whole(matrix).double()
     diagonal, epsilon = dense.diagonal(), torch.finfo(matrix.dtype).eps
     if bool((diagonal <= 0).any()):
         refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
-    values = torch.linalg.eigvalsh(dense * diagonal.rsqrt() * diagonal.rsqrt().unsqueeze(1))
-    rounding = values / values[-1] - max(10 * epsilon, matrix.size**0.5 * torch.finfo(torch.float64).eps)
-    if not bool((rounding > 0).all()):
-        refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
-    found = float(diagonal.log().sum() + values.log().sum())
-    error = float(torch.atanh(epsilon * values[-1] / values).sum())
-    return LogdetEstimate(found + log_of_scale(matrix), error, matrix.size, EXACT)
+    alike = dense * diagonal.rsqrt() * diagonal.rsqrt().unsqueeze(1)
+    unit, least = torch.eye(matrix.size).to(alike), SINGULAR * matrix.size**0.5 * epsilon
+    factor = positive_factor(alike, least, unit)
+    if factor is None:
+        if float(torch.linalg.eigvalsh(alike)[0]) < -least:
+            refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
+        refuse_singular(matrix.dtype)
+    logs = torch.stack([diagonal.log(), 2 * factor.diagonal().log()])
+    inverse = torch.linalg.solve_triangular(factor, unit, upper=False)
+    rounding = epsilon + matrix.size**0.5 * torch.finfo(torch.float64).eps
+    error, terms = rounding * float(inverse.square().sum()), Terms(float(logs.abs().sum()), matrix.size * rounding)
+    return LogdetEstimate(float(logs.sum()) + log_of_scale(matrix), error, matrix.size, EXACT, terms=terms)
+
+
+def positive_factor(matrix: Tensor, least: float, unit: Tensor) -> Tensor | None:
+    """Returns the Cholesky factor (n, n) of a matrix (n, n), None unless all of its eigenvalues are above `least`;
+    unit: the identity (n, n)."""
+    _, failed = torch.linalg.cholesky_ex(matrix - least * unit)
+    if bool(failed):
+        return None
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    return None if bool(failed) else factor
 
 
 def log_of_scale(matrix: Matrix) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
 
+from models.trace.estimate import estimate_trace
 from models.trace.logdet import estimate_logdet
 from models.trace.oracles import OracleError
 
@@ -46,7 +48,7 @@ def test_too_few_steps_are_part_of_the_error_and_said() -> None:
     assert estimate_logdet(positive(10), products=202, steps=20).quadrature_error < 1e-6
 
 
-def test_all_eigenvalues_of_a_small_matrix_are_found() -> None:
+def test_the_log_determinant_of_a_small_matrix_is_exact() -> None:
     matrix = positive(100)
     found = estimate_logdet(matrix)
     assert (found.method, found.products) == ("exact", SIZE)
@@ -59,8 +61,38 @@ def test_single_precision_is_not_that_of_the_exact_log_determinant() -> None:
     matrix = positive(1e4).astype(np.float32)
     found = estimate_logdet(matrix)
     assert found.estimate == pytest.approx(exact(matrix.astype(np.float64)), rel=1e-10)
-    assert 0.01 < found.standard_error < 1
+    assert 0.001 < found.standard_error < 0.1
     assert abs(found.estimate - exact(positive(1e4))) < found.standard_error  # what rounding of the entries makes of it
+
+
+def kernel(ridge: float) -> np.ndarray:
+    places = np.linspace(0.0, 1.0, 200)
+    return np.exp(-0.5 * np.square((places[:, None] - places) / 0.2)) + ridge * np.eye(200)
+
+
+@pytest.mark.parametrize(("ridge", "most"), [(1e-3, 0.1), (1e-4, 1.0), (1e-5, 10.0)])
+def test_a_kernel_matrix_in_single_precision_is_positive_definite(ridge: float, most: float) -> None:
+    found = estimate_logdet(kernel(ridge).astype(np.float32), tolerance=0.005)
+    assert found.standard_error < most
+    assert abs(found.estimate - exact(kernel(ridge))) < found.standard_error
+
+
+def test_a_matrix_that_single_precision_does_not_tell_from_a_singular_one_is_refused_by_that_name() -> None:
+    with pytest.raises(OracleError, match=r"^the matrix is singular to the rounding of single .*give it in double"):
+        estimate_logdet(kernel(1e-7).astype(np.float32))
+    assert estimate_logdet(kernel(1e-7)).standard_error < 1e-4
+
+
+DETERMINANTS_OF_ONE = {"the identity": np.ones(SIZE), "twos and halves": np.tile([2.0, 0.5], SIZE // 2)}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", DETERMINANTS_OF_ONE)
+@pytest.mark.parametrize("estimate", [estimate_logdet, partial(estimate_trace, function="log", products=2 * SIZE)])
+def test_the_logarithm_of_a_determinant_of_one_is_within_any_tolerance(estimate: Any, case: str, dtype: Any) -> None:
+    found = estimate(np.diag(DETERMINANTS_OF_ONE[case]).astype(dtype), tolerance=1e-6)
+    assert found.estimate == pytest.approx(0.0, abs=1e-10)
+    assert (found.method, found.standard_error < 1e-3) == ("exact", True)
 
 
 SINGULAR = {
@@ -77,7 +109,7 @@ SINGULAR = {
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("case", SINGULAR)
 def test_the_log_determinant_of_a_singular_matrix_is_refused(case: str, dtype: Any) -> None:
-    with pytest.raises(OracleError, match=r"not positive definite: it has an eigenvalue of .* or below; .*add a ridge"):
+    with pytest.raises(OracleError, match=r"^the matrix is .*; a ridge|\(a ridge on its diagonal makes another matrix"):
         estimate_logdet(np.array(SINGULAR[case], dtype))
 
 
@@ -89,7 +121,7 @@ def test_rows_in_units_far_apart_are_not_singular() -> None:
 
 
 def test_a_tolerance_below_the_rounding_is_said() -> None:
-    with pytest.warns(UserWarning, match=r"1e-05 was asked for; rounding alone leaves so much: add a ridge"):
+    with pytest.warns(UserWarning, match=r"1e-05 was asked for; the rounding of the matrix may leave so much"):
         estimate_logdet(np.array([[1.0, 1.0], [1.0, 1.0 + 1e-12]]), tolerance=1e-5)
 
 
@@ -110,7 +142,10 @@ def test_what_is_not_positive_definite_is_refused(lowest: float, products: int) 
     values = np.ones(SIZE)
     values[:40] = lowest
     matrix = (q * values) @ q.T
-    with pytest.raises(OracleError, match=r"the matrix is not positive definite: it has an eigenvalue of .* or below"):
+    said = (
+        "not positive definite: it has an eigenvalue of .* or below" if lowest else "singular to the rounding of double"
+    )
+    with pytest.raises(OracleError, match=f"the matrix is {said}"):
         estimate_logdet((matrix + matrix.T) / 2, products=products, steps=20)
 
 
