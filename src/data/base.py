@@ -184,11 +184,28 @@ class Dataset:
         return digest.hexdigest()
 
 
+ROUNDING = 1e-12  # of the largest numbers, which rounding makes of them
+
+
 def is_constant(low: Tensor, high: Tensor) -> Tensor:
     """Returns which columns vary by rounding alone, whatever their unit; low and high are their smallest and largest
     number."""
-    share = max(1e-12, 4 * torch.finfo(low.dtype).eps)
+    share = max(ROUNDING, 4 * torch.finfo(low.dtype).eps)
     return high - low <= share * torch.maximum(-low, high)
+
+
+def warn_of_rounding(low: Tensor, high: Tensor, constant: Tensor, feature_names: Sequence[str]) -> None:
+    """Warns of columns that are, and vary by, no more than rounding makes of the others, unless they are constant; low
+    and high are their smallest and largest number."""
+    sizes, ranges = torch.maximum(-low, high), high - low
+    small = (sizes <= ROUNDING * sizes.max()) & (ranges <= ROUNDING * ranges.max()) & ~constant
+    named = ", ".join(n for n, s in zip(feature_names, small.tolist(), strict=True) if s)
+    if named:
+        warnings.warn(
+            f"below {ROUNDING:g} of the other columns in the training part, and may be rounding of them: {named}; "
+            "leave out what is",
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +231,8 @@ class Standardiser:
         of_constant: str = "kept unscaled",
     ) -> Standardiser:
         """Returns the standardiser of a training part and warns of constant columns, by name, saying `of_constant` of
-        them. Raises DataError for a column without any observation, and when no column varies."""
+        them, and of columns that may be rounding of others. Raises DataError for a column without any observation, and
+        when no column varies."""
         count = train.mask.sum((0, 1))
         empty = [n for n, c in zip(feature_names, count.tolist(), strict=True) if c == 0]
         if empty:
@@ -236,6 +254,7 @@ class Standardiser:
         if bool(constant.any()):
             named = ", ".join(n for n, c in zip(feature_names, constant.tolist(), strict=True) if c)
             warnings.warn(f"constant in the training part, {of_constant}: {named}", stacklevel=2)
+        warn_of_rounding(low, high, constant, feature_names)
         return cls(mean, torch.where(constant, torch.ones_like(scale), scale), constant)
 
     def apply(self, sequences: Sequences) -> Sequences:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -62,6 +63,17 @@ def test_standardisation_names_what_is_wrong() -> None:
     train.mask[..., 0] = False
     with pytest.raises(DataError, match="column a: no observed value in the training part"):
         Standardiser.fit(train, ("a", "b"))
+
+
+@pytest.mark.parametrize(("unit", "offset", "warned"), [(1e-14, 0.0, True), (1e-10, 0.0, False), (1e-14, 1.0, False)])
+def test_a_column_of_the_size_of_the_rounding_of_others_is_warned_of(unit: float, offset: float, warned: bool) -> None:
+    train = sequences()
+    train.values[..., 1] = torch.where(train.mask[..., 1], unit * train.values[..., 1] + offset, 0.0)
+    said = "training part, and may be rounding of them: b; leave out" if warned else "constant in" if offset else ""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        Standardiser.fit(train, ("a", "b"))
+    assert [said in str(warning.message) for warning in seen] == [True] * bool(said)
 
 
 def test_standardisation_knows_no_unit() -> None:

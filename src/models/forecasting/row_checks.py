@@ -21,7 +21,8 @@ FEWEST_ROWS = 10  # of the longest series
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
     targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
-    where a season counts rows, of dates that are no times of pandas, and of a target that may say when."""
+    where a season counts rows, of dates that are no times of pandas, of columns that may be rounding of others, and of
+    a target that may say when."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -30,6 +31,7 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     held_out = np.concatenate([part.rows for _, part in pairs])[:, : len(columns.targets)]
     for place, label in enumerate(columns.labels):
         _check_column(fitted_to[:, place], label)
+    _say_rounding(fitted_to, columns.labels)
     if np.isnan(held_out).all():
         raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
     _say_texts(groups)
@@ -57,6 +59,21 @@ def _check_column(values: np.ndarray, label: Any) -> None:
         raise ValueError(f"column {label} has no value in the rows fitted to; leave it out or fill it")
     if np.ptp(seen) <= ROUNDING * float(np.abs(seen).max()):
         raise ValueError(f"column {label} is constant ({seen[0]:g}) in the rows fitted to; leave it out")
+
+
+def _say_rounding(values: np.ndarray, labels: Sequence[Any]) -> None:
+    """Warns of columns of values (row, column) that are, and vary by, no more than rounding makes of the others."""
+    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    with np.errstate(over="ignore"):
+        sizes, ranges = np.maximum(-low, high), high - low
+    small = (sizes <= ROUNDING * sizes.max()) & (ranges <= ROUNDING * ranges.max())
+    named = ", ".join(str(label) for label, is_small in zip(labels, small, strict=True) if is_small)
+    if named:
+        warnings.warn(
+            f"below {ROUNDING:g} of the other columns in the rows fitted to, and may be rounding of them: {named}; "
+            "leave out what is",
+            stacklevel=7,
+        )
 
 
 def _say_texts(groups: Sequence[Group]) -> None:

@@ -291,6 +291,14 @@ def test_a_column_that_may_say_when_is_warned_of_where_the_index_does_not() -> N
     LastValueForecaster(target=["load", "heat"], covariates="hour").fit(timed.reset_index(drop=True))
 
 
+def test_a_column_of_the_size_of_the_rounding_of_others_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="rows fitted to, and may be rounding of them: heat; leave out") as said:
+        LastValueForecaster().fit(table().assign(heat=lambda own: own["heat"] * 1e-14))
+    assert {Path(warning.filename).name for warning in said} == {Path(__file__).name}
+    LastValueForecaster().fit(table().assign(heat=lambda own: own["heat"] * 1e-10))
+    LastValueForecaster().fit(table() * 1e-14)
+
+
 def test_uneven_times_are_warned_of_once_and_then_counted() -> None:
     uneven = table().drop(DAYS[[20, 21, 40]])
     with pytest.warns(UserWarning, match="times of the index are uneven"):
