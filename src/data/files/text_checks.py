@@ -7,21 +7,59 @@ import csv
 import gzip
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO, cast
 
+import numpy as np
 import pandas as pd
 
 FEWEST_ROWS = 4  # beside the names: which tell that each line of a file has two ends
+CHUNK = 1 << 20
+BLANK_LINE = re.compile(r"\n\s*\n")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[TextIO]:
+    """Opens a file of text for the block, unpacked where its name ends in .gz."""
+    packed = path.name.lower().endswith(".gz")
+    with gzip.open(path, "rt", encoding="utf-8-sig") if packed else path.open(encoding="utf-8-sig") as stream:
+        yield cast("TextIO", stream)
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """Gives the lines of a file, unpacked where its name ends in .gz. Raises UnicodeDecodeError for bytes that are no
-    UTF-8."""
-    packed = path.name.lower().endswith(".gz")
-    with gzip.open(path, "rt", encoding="utf-8-sig") if packed else path.open(encoding="utf-8-sig") as stream:
+    """Gives the lines of a file. Raises UnicodeDecodeError for bytes that are no UTF-8."""
+    with opened(path) as stream:
         yield from stream
+
+
+def rows_of(path: Path, delimiter: str) -> Iterator[str]:
+    """Gives the rows of a file as they are written, with all lines of a row whose cells hold line breaks. Raises
+    csv.Error for a cell that the csv module finds too long."""
+    lines: list[str] = []
+
+    def noted() -> Iterator[str]:
+        for line in lines_of(path):
+            lines.append(line)
+            yield line
+
+    for _ in csv.reader(noted(), delimiter=delimiter, skipinitialspace=True):
+        yield "".join(lines)
+        lines.clear()
+
+
+def may_have_blank_lines(path: Path) -> bool:
+    """Returns false only for a file in which no line is blank. Raises UnicodeDecodeError for bytes that are no
+    UTF-8."""
+    end = "\n"  # of the file so far, with what is blank before it
+    with opened(path) as stream:
+        while chunk := stream.read(CHUNK):
+            text = end + chunk
+            if BLANK_LINE.search(text):
+                return True
+            end = text[len(text.rstrip()) :]
+    return len(end) > 1
 
 
 def is_blank(line: str, delimiter: str) -> bool:
@@ -44,9 +82,20 @@ class BlankLines(NamedTuple):
 
 
 def blank_lines(path: Path, delimiter: str) -> BlankLines:
-    """Returns where blank lines stand. Raises UnicodeDecodeError for bytes that are no UTF-8."""
+    """Returns where blank lines stand; those within quotation marks are part of a cell. Raises UnicodeDecodeError for
+    bytes that are no UTF-8."""
+    if not may_have_blank_lines(path):
+        return BlankLines()
+    try:
+        return counted(rows_of(path, delimiter), delimiter)
+    except csv.Error:
+        return counted(lines_of(path), delimiter)
+
+
+def counted(lines: Iterable[str], delimiter: str) -> BlankLines:
+    """Returns where the blank ones of some lines stand."""
     start = between = first = run = rows = neighbours = 0
-    for place, line in enumerate(lines_of(path), start=1):
+    for place, line in enumerate(lines, start=1):
         if is_blank(line, delimiter):
             run += 1
             continue
@@ -77,31 +126,59 @@ def warn_of_numbers_for_names(path: Path, header: Any) -> None:
         )
 
 
-def swallowing(column: Any, delimiter: str, width: int) -> Any:
-    """Returns which cells of a column, bool (row,), hold a line break and the delimiter as often as a row of `width`
-    cells has it at least; None for a column without texts."""
-    if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "mixed"):
+class Swallowed(NamedTuple):
+    """Holds a cell that may have swallowed rows: its row, from 0 on, its column, and whether this is certain."""
+
+    row: int
+    column: str
+    certain: bool
+
+
+def is_swallowing(cell: str, delimiter: str, before: int, width: int) -> bool | None:
+    """Returns whether a cell with line breaks looks like rows that an unpaired quotation mark took into it: true where
+    this is certain, false where it may be so, None where it does not.
+
+    Its first line ends a row of `width` cells that has `before` of them in front, its last line begins one, and each
+    line between is one. It is certain with a line between and no blank behind a delimiter, as prose has it.
+    """
+    lines = cell.split("\n")
+    lines = [lines[0], *(line for line in lines[1:-1] if line.strip()), lines[-1]]
+    between = len(lines) - 2
+    if [line.count(delimiter) for line in lines] != [width - 1 - before, *[width - 1] * between, before]:
         return None
-    broken = column.str.contains("\n", regex=False).eq(True)
-    return broken & column.str.count(re.escape(delimiter)).ge(max(1, width - 1)) if broken.any() else broken
+    tight = f"{delimiter} " not in cell
+    if tight and between:
+        return True
+    return False if width > 2 and (tight or between) else None
+
+
+def swallowed_in(frame: pd.DataFrame, delimiter: str) -> Iterator[Swallowed]:
+    """Gives the cells of a table that look like rows which a quotation mark took into them."""
+    width = len(frame.columns)
+    for before, name in enumerate(frame.columns if width > 1 else ()):
+        column: Any = frame[name]
+        if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "mixed"):
+            continue
+        broken = np.flatnonzero(column.str.contains("\n", regex=False).eq(True).to_numpy())
+        for row in broken.tolist():
+            certain = is_swallowing(column.iloc[row], delimiter, before, width)
+            if certain is not None:
+                yield Swallowed(row, name, certain)
 
 
 def check_quotes(path: Path, frame: pd.DataFrame, delimiter: str, *, refuses: bool) -> None:
-    """Raises ValueError for a cell with a line break and the delimiters of a row, or else warns of it: a quotation mark
-    without a partner takes all rows up to the next one into a cell."""
-    for name in frame.columns:
-        cells = swallowing(frame[name], delimiter, len(frame.columns))
-        if cells is None or not cells.any():
-            continue
-        place = f"row {int(cells.to_numpy().argmax()) + 2}, column {name!r}"
-        where = f"{place}: the cell holds a line break and {delimiter!r}"
-        if refuses:
-            raise ValueError(f"{where} (unpaired quotation mark?); mend the mark, or write the text in one line")
-        warnings.warn(
-            f"{path}, {where}; if a quotation mark is unpaired there, the rows up to the next one are lost: mend it",
-            stacklevel=3,
-        )
+    """Raises ValueError for a cell that certainly holds rows, or else warns of one that may: a quotation mark without a
+    partner takes all rows up to the next one into a cell, whatever the column is for."""
+    found = sorted(swallowed_in(frame, delimiter), key=lambda cell: not cell.certain)
+    if not found:
         return
+    where = f"row {found[0].row + 2}, column {found[0].column!r}: the cell holds lines that look like rows"
+    if refuses and found[0].certain:
+        raise ValueError(f"{where} (unpaired quotation mark?); mend the mark, or write the text in one line")
+    warnings.warn(
+        f"{path}, {where}; if a quotation mark is unpaired there, the rows up to the next one are lost: mend it",
+        stacklevel=3,
+    )
 
 
 def short_rows(path: Path, delimiter: str, width: int, *, skips_blank: bool) -> list[int]:

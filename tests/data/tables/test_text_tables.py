@@ -10,6 +10,7 @@ import pytest
 
 from data.base import DataError
 from data.documents.table import WordTable
+from data.files import text_checks
 from data.files.table_files import TextFormat, read_frame
 from data.multimodal.table import load_utterances
 from data.tables.points import load as load_points
@@ -127,7 +128,7 @@ UNPAIRED = 'text,translation,from,to\na,b,en,de\n"c,d,en,de\ne,f,en,de\n5",h,en,
 
 def test_a_quotation_mark_without_a_partner_is_named(tmp_path: Path) -> None:
     path = Path(written(tmp_path, UNPAIRED))
-    with pytest.raises(DataError, match=r"read: row 3, column 'text': .* line break and ',' \(unpaired quotation mark"):
+    with pytest.raises(DataError, match=r"read: row 3, column 'text': .* like rows \(unpaired quotation mark"):
         read_frame(path, TextFormat(as_written=True))
     with pytest.warns(UserWarning, match=r"t\.csv, row 3, column 'text': .*; if a quotation mark is unpaired there"):
         read_frame(path, TextFormat())
@@ -135,6 +136,56 @@ def test_a_quotation_mark_without_a_partner_is_named(tmp_path: Path) -> None:
     assert len(read_frame(Path(written(tmp_path, fine)), TextFormat(as_written=True)).frame) == 2
     letter = 'text,translation,from,to\n"Dear Sir,\nyes","Mein Herr,\nja",en,de\n'
     assert len(read_frame(Path(written(tmp_path, letter)), TextFormat(as_written=True)).frame) == 1
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "Dear Sir,\nmy name is Anna, I am 30, and I live here.",
+        "Eggs, milk, bread, tea\nThanks",
+        "first\n\nsecond, third, fourth, fifth\nlast",
+    ],
+)
+@pytest.mark.parametrize("as_written", [False, True])
+def test_texts_of_several_lines_may_have_commas(cell: str, *, as_written: bool, tmp_path: Path) -> None:
+    path = Path(written(tmp_path, f'text,translation,from,to\n"{cell}",b,en,de\nc,"{cell}",en,de\n'))
+    frame = read_frame(path, TextFormat(as_written=as_written)).frame
+    assert frame["text"].tolist() == [cell, "c"]
+
+
+@pytest.mark.parametrize(
+    "rows", ['"c,d,en,de\n5",h,en,de\n', '"c, d, en, de\ne, f, en, de\n5", h, en, de\n', 'c,d,"en,de\ne,f,5",de\n']
+)
+def test_a_text_that_may_have_swallowed_a_row_is_told(rows: str, tmp_path: Path) -> None:
+    path = Path(written(tmp_path, f"text,translation,from,to\na,b,en,de\n{rows}"))
+    with pytest.warns(
+        UserWarning, match=r"t\.csv, row 3, column '(text|from)': the cell holds lines that look like rows;"
+    ):
+        assert len(read_frame(path, TextFormat(as_written=True)).frame) == 2
+
+
+@pytest.mark.parametrize("text", ['load,note\n1,"a\n\nb"\n2,c\n', 'load,note\n1,"a\n"\n2,"\n\n"\n'])
+def test_blank_lines_within_quotes_are_no_steps(text: str, tmp_path: Path) -> None:
+    assert read(written(tmp_path, text), columns=["load"]) == {"t": [[1.0], [2.0]]}
+
+
+def test_a_blank_line_behind_texts_of_several_lines_is_named_by_its_row(tmp_path: Path) -> None:
+    path = written(tmp_path, 'load,note\n1,"a\n\nb"\n\n2,5" pipe\n\n3,c\n\n\n')
+    with pytest.warns(UserWarning, match="row 3: a blank line is .* without values, as 2 are;"):
+        np.testing.assert_array_equal(read(path, columns=["load"])["t"], [[1], [NAN], [2], [NAN], [3]])
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"),
+    [("a,b\r\n1,2\r\n", False), ("a\n1 \n2", False), ("a\n1\n \n2", True), ("\na\n", True), ("a\n1\n\n", True)],
+)
+@pytest.mark.parametrize("chunk", [1, 2, 3, 100])
+def test_blank_lines_are_seen_across_parts_of_a_file(
+    text: str, chunk: int, *, blank: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_checks, "CHUNK", chunk)
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    assert text_checks.may_have_blank_lines(tmp_path / "t.csv") == blank
 
 
 def test_groups_are_called_as_they_are_written(tmp_path: Path) -> None:
