@@ -20,9 +20,14 @@ def read_with_index(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     and has no name is left out.
 
     A level without a name is called index, or level_0, level_1, … where there are several. One that is called as a
-    column is left out.
+    column is left out. Raises ValueError for columns with names of several levels.
     """
     frame = pd.read_parquet(path)
+    if frame.columns.nlevels > 1:
+        raise ValueError(
+            f"its columns have names of {frame.columns.nlevels} levels; make one name of each, by frame.columns = "
+            "['_'.join(map(str, names)) for names in frame.columns]"
+        )
     index: Any = frame.index
     if counts(index):
         return frame, ()

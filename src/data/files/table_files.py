@@ -128,7 +128,6 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     delimiter, decimal = text.characters(path)
     header = pd.read_csv(path, sep=delimiter, skipinitialspace=True, header=None, nrows=1, dtype=str).iloc[0]
     check_columns(header, delimiter)
-    warn_of_numbers_for_names(path, header)
     blank = BlankLines() if text.without_blank else blank_lines(path, delimiter)
     if blank.doubled:
         warnings.warn(f"{path}: a blank line follows each row; blank lines are passed over", stacklevel=2)
@@ -137,12 +136,30 @@ def read_csv(path: Path, text: TextFormat) -> Table:
     settings = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "low_memory": False}
     rows = {"skip_blank_lines": text.without_blank, "skiprows": blank.start, **text.kinds}
     frame = with_own_names(path, {**settings, **rows})
+    warn_of_numbers_for_names(path, header, frame)
     for name in set(text.texts) & set(frame.columns):
         stripped = frame[name].str.strip()
         frame[name] = stripped.where(stripped != "")
     check_quotes(path, frame, delimiter, refuses=text.as_written)
     warn_of_short_rows(path, frame, delimiter, skips_blank=text.without_blank)
-    return Table(frame.iloc[: len(frame) - blank.end], blank=blank)
+    return Table(without_empty_end(path, frame.iloc[: len(frame) - blank.end]), blank=blank)
+
+
+def without_empty_end(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Returns a table without the rows of empty cells alone at its end, as spreadsheets write them, and warns of them.
+    A table that has no other rows is left as it is."""
+    if frame.empty or not frame.iloc[-1].isna().all():
+        return frame
+    filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
+    kept = int(filled[-1]) + 1 if len(filled) else len(frame)
+    if kept < len(frame):
+        rows = f"{len(frame) - kept} rows" if len(frame) - kept > 1 else "a row"
+        warnings.warn(
+            f"{path}, row {kept + 2}: the file ends with {rows} of empty cells alone, left out; delete them, or "
+            "give those that are steps a time",
+            stacklevel=4,
+        )
+    return frame.iloc[:kept]
 
 
 def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
@@ -159,7 +176,7 @@ def with_own_names(path: Path, settings: dict[str, Any]) -> pd.DataFrame:
     except pd.errors.ParserWarning as error:
         raise ValueError(
             "its rows have more cells than the first line has names; name every column, and quote numbers that have a "
-            "decimal comma"
+            "decimal comma, or write it without row names"
         ) from error
 
 

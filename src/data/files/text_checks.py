@@ -110,14 +110,23 @@ def counted(lines: Iterable[str], delimiter: str) -> BlankLines:
     return BlankLines(start, between, run, first, rows > FEWEST_ROWS and not neighbours)
 
 
-def warn_of_numbers_for_names(path: Path, header: Any) -> None:
+def rise_evenly(numbers: np.ndarray) -> bool:
+    """Returns true for three numbers or more, (column,), that rise by one step, up to a millionth of it."""
+    steps = np.diff(numbers)
+    return len(numbers) > 2 and bool((steps > 0).all()) and np.allclose(steps, steps[0], rtol=1e-6, atol=0.0)
+
+
+def warn_of_numbers_for_names(path: Path, header: Any, frame: pd.DataFrame) -> None:
     """Warns of a first line that holds numbers alone, which are taken for the names of columns. Those that count
-    columns from 0 on are names that pandas gives."""
+    columns from 0 on are names that pandas gives; those that rise evenly, as years do, are names too where the first
+    row does not."""
     names = header.tolist()
     if len(names) > 1 and names == [str(place) for place in range(len(names))]:
         return
     numbers: Any = pd.to_numeric(header, errors="coerce")
-    if numbers.notna().all():
+    row: Any = frame.head(1).T.iloc[:, 0] if len(frame) else pd.Series(dtype=float)
+    below = pd.to_numeric(row, errors="coerce").to_numpy(np.float64)
+    if numbers.notna().all() and not (rise_evenly(numbers.to_numpy(np.float64)) and not rise_evenly(below)):
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         warnings.warn(
             f"{path}: the first line ({shown}) holds numbers alone and is taken for the names of columns; if it is a "
@@ -160,8 +169,8 @@ def swallowed_in(frame: pd.DataFrame, delimiter: str) -> Iterator[Swallowed]:
         if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "mixed"):
             continue
         broken = np.flatnonzero(column.str.contains("\n", regex=False).eq(True).to_numpy())
-        for row in broken.tolist():
-            certain = is_swallowing(column.iloc[row], delimiter, before, width)
+        for row, cell in zip(broken.tolist(), column.iloc[broken].tolist(), strict=True):
+            certain = is_swallowing(cell, delimiter, before, width)
             if certain is not None:
                 yield Swallowed(row, name, certain)
 

@@ -81,11 +81,13 @@ def without_index(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> li
     kept = [name for name in columns if name not in counting]
     for name in nameless:
         if name not in counting and holds_numbers(frame[name]):
-            raise DataError(
-                f"{path}: column {list(frame.columns).index(name) + 1} has no name and may be an index; name it in the "
-                "file, or go on without it:",
-                give={"columns": [own for own in kept if own not in nameless]},
+            named = [own for own in kept if own not in nameless]
+            told = (
+                f"{path}: column {list(frame.columns).index(name) + 1} has no name and may be an index; name it in the"
             )
+            if not named:
+                raise DataError(f"{told} file, as no other column is left to model")
+            raise DataError(f"{told} file, or go on without it:", give={"columns": named})
     if counting:
         warnings.warn(
             f"{path}: column {list(frame.columns).index(counting[0]) + 1} has no name and counts the rows; it is left "

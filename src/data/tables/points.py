@@ -28,7 +28,8 @@ def load(
     delimiter: str | None = None,
     decimal: str = "point",
 ) -> Points:
-    """Reads a table whose rows are points; rows with an empty cell are left out, with a warning that counts them.
+    """Reads a table whose rows are points; rows with an empty cell are left out, with a warning that counts them. Blank
+    lines are passed over.
 
     path: see `data.files.table_files`. target: the column to predict. columns: the inputs; None: all others. points:
     take as many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.
@@ -38,7 +39,7 @@ def load(
     file = existing_file(path)
     if target is None:
         raise DataError("points: name the column to predict; give", give={"target": "COLUMN"})
-    text = TextFormat(delimiter, decimal)
+    text = TextFormat(delimiter, decimal, skips_blank=True)
     table = read_frame(file, text)
     names = feature_columns(table, file, columns, {target})
     if target in names:
@@ -59,11 +60,11 @@ def read_inputs(
     path: str | None, *, columns: Sequence[str], delimiter: str | None = None, decimal: str = "point"
 ) -> np.ndarray:
     """Reads the inputs of new points, float64 (row, input) in the order of `columns`, NaN for an empty cell; other
-    columns of the file are passed over.
+    columns of the file are passed over, and blank lines where there are several inputs; else one is an empty cell.
 
     Raises DataError as `load`.
     """
-    file, text = existing_file(path), TextFormat(delimiter, decimal)
+    file, text = existing_file(path), TextFormat(delimiter, decimal, skips_blank=len(columns) > 1)
     table = read_frame(file, text)
     names = feature_columns(table, file, columns, set())
     return numbers(table.frame, file, names, Use.of_file(file, text, of_model=True))

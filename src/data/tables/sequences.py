@@ -17,7 +17,7 @@ from data.split import split_sequences
 from data.tables.columns import Use, numbers
 from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
-from data.tables.times import as_numbers, in_words, may_be_times, read_times
+from data.tables.times import FEWEST_DATES, as_numbers, in_words, may_be_times, read_times
 
 IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
@@ -70,6 +70,18 @@ def passed_over(frame: pd.DataFrame, group: str | None, time: str | None) -> np.
     return empty & (frame[group].ffill() != frame[group].bfill()).to_numpy()
 
 
+def refuse_missing_groups(frame: pd.DataFrame, path: Path, group: str, passed: np.ndarray) -> None:
+    """Raises DataError for the first row without a group that is not passed over, bool (row,), and for a blank line
+    within a group."""
+    missing = np.flatnonzero(frame[group].isna().to_numpy() & ~passed)
+    if not len(missing):
+        return
+    told = "the group is empty; fill it in or drop the row"
+    if frame.iloc[missing[0]].isna().all():
+        told = "a blank line within a group; delete it, or where it is a step without values write the group in it"
+    raise DataError(f"{path}, column {group!r}, row {missing[0] + 2}: {told}")
+
+
 def warn_of_blank_lines(table: Table, path: Path) -> None:
     """Warns of blank lines between rows, which are steps without values where no group and no time says otherwise."""
     if table.blank.between:
@@ -98,18 +110,14 @@ def sequences_of(
     if group is None:
         parts = {path.name.split(".")[0]: np.flatnonzero(~passed)}
     else:
-        missing = np.flatnonzero(frame[group].isna().to_numpy() & ~passed)
-        if len(missing):
-            raise DataError(
-                f"{path}, column {group!r}, row {missing[0] + 2}: the group is empty; fill it in or drop the row"
-            )
+        refuse_missing_groups(frame, path, group, passed)
         codes, labels = pd.factorize(frame[group])
         parts = {str(label): np.flatnonzero(codes == i) for i, label in enumerate(labels)}
     if time is None:
         if not use.of_model:
             warn_of_times(values, list(parts.values()), path, columns)
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
-    times = read_times(frame, path, time, use.decimal, passed)
+    times = read_times(frame, path, time, use.decimal, passed, 1 if use.of_model else FEWEST_DATES)
     parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
     sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     return replace(sequences, times=tuple(times[rows] for rows in parts.values()))

@@ -17,19 +17,26 @@ FEWEST_STEPS = 9
 FEWEST_DATES = 3  # of digits alone: one or two numbers may look like dates by chance
 FIRST_YEAR, LAST_YEAR = 1800, 2200
 DIGITS = {"%Y%m%d": 10_000, "%Y%m": 100}  # how a date is written without marks, and what its year is multiplied by
+DAYS = ("%Y%m%d", 10_000)
 UNEVEN = 1e-3  # of the step: two that differ by more are not the same
 
 
 def read_times(
-    frame: pd.DataFrame, path: Path, time: str, decimal: str = ".", passed: np.ndarray | None = None
+    frame: pd.DataFrame,
+    path: Path,
+    time: str,
+    decimal: str = ".",
+    passed: np.ndarray | None = None,
+    fewest: int = FEWEST_DATES,
 ) -> np.ndarray:
     """Returns the times (row,) as float64, or datetime64 for dates, and for numbers that `dates_of_digits` knows as
     dates; dates with a zone are given in UTC. decimal: what parts the decimals of numbers that are texts. passed: rows,
-    bool (row,), that need no time.
+    bool (row,), that need no time. fewest: how many numbers may be dates. Periods are the time at which they begin.
 
     Raises DataError with the row of the first cell that is neither a finite number nor an ISO date.
     """
     column: Any = frame[time]
+    column = column.dt.to_timestamp() if isinstance(column.dtype, pd.PeriodDtype) else column
     needed = np.ones(len(column), dtype=bool) if passed is None else ~passed
     dated = column.dtype.kind == "M"
     times = np.full(len(column), np.nan) if dated else numbers_of(column, decimal)
@@ -44,7 +51,7 @@ def read_times(
             f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date"
             f"{said_of_point(cell, decimal)}"
         )
-    digits = None if times.dtype.kind == "M" else dates_of_digits(times[needed])
+    digits = None if times.dtype.kind == "M" else dates_of_digits(times[needed], fewest)
     if digits is None:
         return times
     times = np.full(len(column), np.datetime64("NaT"), dtype=digits.dtype)
@@ -52,12 +59,13 @@ def read_times(
     return times
 
 
-def dates_of_digits(numbers: np.ndarray) -> np.ndarray | None:
+def dates_of_digits(numbers: np.ndarray, fewest: int = FEWEST_DATES) -> np.ndarray | None:
     """Returns three finite numbers or more, (row,), as dates, datetime64, where each has the digits of a day (20240131)
-    or each those of a month (202401) from 1800 to 2200; None for other numbers."""
-    if len(numbers) < FEWEST_DATES or not (numbers == np.round(numbers)).all():
+    or each those of a month (202401) from 1800 to 2200; None for other numbers. fewest: how many are needed for days
+    in place of three."""
+    if len(numbers) < fewest or not (numbers == np.round(numbers)).all():
         return None
-    for form, scale in DIGITS.items():
+    for form, scale in DIGITS.items() if len(numbers) >= FEWEST_DATES else [DAYS]:
         if numbers.min() // scale >= FIRST_YEAR and numbers.max() // scale <= LAST_YEAR:
             texts = pd.Series(numbers.astype(np.int64).astype(str))
             dates = pd.to_datetime(texts, errors="coerce", format=form)

@@ -55,6 +55,21 @@ def test_another_column_without_a_name_is_refused(index: list, tmp_path: Path) -
         values(written(tmp_path, index))
 
 
+def test_a_column_without_a_name_that_is_the_only_one_is_refused_without_a_list(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",when\n5,2024-01-01\n3,2024-01-02\n")
+    with pytest.raises(DataError, match=r"column 1 has no name .*; name it in the file, as no other column is left to"):
+        values(str(tmp_path / "t.csv"), time="when")
+
+
+def test_columns_of_parquet_with_names_of_two_levels_are_refused(tmp_path: Path) -> None:
+    columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    pd.DataFrame([[1.0, 2.0]], columns=columns).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(
+        DataError, match=r"t\.parquet: cannot be read: its columns have names of 2 levels; make one name"
+    ):
+        values(str(tmp_path / "t.parquet"))
+
+
 def test_a_blank_line_is_no_break_in_the_counting(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(",x\n0,1\n\n1,2\n")
     blank = pytest.warns(UserWarning, match="row 3: a blank line is read as a step without values")

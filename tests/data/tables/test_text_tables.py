@@ -80,7 +80,7 @@ NAN = float("nan")
     [
         ("a,b\n1,2\n\n3,4\n", [[1, 2], [NAN, NAN], [3, 4]], "row 3: a blank line is read as a step without values;"),
         ("\n\na,b\n1,2\n \n3,4\n\n \n\n", [[1, 2], [NAN, NAN], [3, 4]], "row 5: a blank line is"),
-        ("a,b\r\n1,2\r\n\r\n3,4\r\n,\r\n\r\n", [[1, 2], [NAN, NAN], [3, 4], [NAN, NAN]], "row 3: a blank line is"),
+        ("a,b\r\n1,2\r\n\r\n3,4\r\n,5\r\n\r\n", [[1, 2], [NAN, NAN], [3, 4], [NAN, 5]], "row 3: a blank line is"),
         ("a\n1\n\n3\n\n\n5\n", [[1], [NAN], [3], [NAN], [NAN], [5]], "row 3: .* without values, as 3 are;"),
     ],
 )
@@ -111,8 +111,37 @@ def test_blank_lines_say_nothing_where_times_or_groups_do(tmp_path: Path) -> Non
     grouped = written(tmp_path, "g,a\n\n01,5\n01,6\n\n\n1,7\n")
     assert read(grouped, group="g") == {"01": [[5.0], [6.0]], "1": [[7.0]]}
     inside = written(tmp_path, "g,a\n1,5\n\n1,6\n2,7\n")
-    with pytest.raises(DataError, match="column 'g', row 3: the group is empty"):
+    with pytest.raises(DataError, match="column 'g', row 3: a blank line within a group; delete it, or"):
         read(inside, group="g")
+    with pytest.raises(DataError, match="column 'g', row 3: the group is empty"):
+        read(written(tmp_path, "g,a\n1,5\n,3\n1,6\n2,7\n"), group="g")
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [(",\n,\n,\n", "row 4: the file ends with 3 rows of empty"), ("NA,\n", "row 4: the file ends with a row of empty")],
+)
+@pytest.mark.parametrize("settings_", [{}, {"group": "a"}])
+def test_empty_rows_at_the_end_are_no_steps(end: str, said: str, settings_: dict, tmp_path: Path) -> None:
+    """As spreadsheets write them."""
+    path = written(tmp_path, f"a,b\n1,2\n1,4\n{end}\n")
+    with pytest.warns(UserWarning, match=rf"t\.csv, {said}"):
+        assert read(path, columns=["b"], **settings_) == {"1" if settings_ else "t": [[2.0], [4.0]]}
+
+
+def test_blank_lines_between_points_are_passed_over(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b,y\n" + "\n".join(f"{i},2,3\n" for i in range(6)) + "\n7,,3\n")
+    with pytest.warns(UserWarning, match="1 of 7 rows have an empty cell and are left out"):
+        assert len(load_points(path=path, target="y", test=0.2, validation=0.2).targets) == 6
+    assert read_inputs(path, columns=["a", "b"])[:, 0].tolist() == [0, 1, 2, 3, 4, 5, 7]
+    one = written(tmp_path, "a\n1\n\n3\n")
+    np.testing.assert_array_equal(read_inputs(one, columns=["a"]), [[1], [NAN], [3]])
+
+
+def test_row_names_that_have_no_name_are_refused_with_a_way(tmp_path: Path) -> None:
+    path = written(tmp_path, '"a","b"\n"1",2,3\n"2",4,5\n')
+    with pytest.raises(DataError, match=r"more cells than the first line has names; .* or write it without row names$"):
+        read(path)
 
 
 def test_blank_lines_between_texts_are_passed_over(tmp_path: Path) -> None:
@@ -223,7 +252,7 @@ def test_empty_last_cells_are_no_missing_cells(tmp_path: Path) -> None:
     assert len(read_frame(Path(written(tmp_path, long)), TextFormat(as_written=True)).frame) == 1
 
 
-@pytest.mark.parametrize("first", ["0.5,0.25", "3", "1,2"])
+@pytest.mark.parametrize("first", ["0.5,0.25", "3", "1,2", "1,2,3", "1,2,4"])
 def test_a_first_line_of_numbers_is_told(first: str, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=rf"t\.csv: the first line \({first.replace(',', ', ')}\) holds numbers alone"):
         read(written(tmp_path, f"{first}\n{first}\n"))
@@ -232,3 +261,8 @@ def test_a_first_line_of_numbers_is_told(first: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", ["0,1", "x,2019"])
 def test_names_that_count_columns_are_names(first: str, tmp_path: Path) -> None:
     assert read(written(tmp_path, f"{first}\n5,3\n")) == {"t": [[5.0, 3.0]]}
+
+
+@pytest.mark.parametrize("first", ["2019,2020,2021", "0.1,0.2,0.3"])
+def test_numbers_that_rise_evenly_over_rows_that_do_not_are_names(first: str, tmp_path: Path) -> None:
+    assert read(written(tmp_path, f"{first}\n5,3,4\n1,2,3\n")) == {"t": [[5.0, 3.0, 4.0], [1.0, 2.0, 3.0]]}

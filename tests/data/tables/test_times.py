@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from data.base import DataError
-from data.tables.sequences import load_table, read_sequences
+from data.files.table_files import TextFormat
+from data.tables.sequences import load_table, read_new_sequences, read_sequences
 from data.tables.times import times_after, uneven
 from small_times import REGULAR, UNEVEN, seen_wrongly
 
@@ -121,6 +122,26 @@ def test_other_numbers_are_no_dates(times: list, tmp_path: Path) -> None:
     found = read_sequences(in_file(tmp_path, times), columns=["x"], time="t")
     assert found.times is not None
     assert found.times[0].tolist() == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("times", "dated"), [([20240131], True), ([20240130, 20240131], True), ([202401, 202402], False)]
+)
+def test_few_days_of_digits_are_dates_beside_a_fitted_model(times: list, dated: bool, tmp_path: Path) -> None:
+    found = read_new_sequences(in_file(tmp_path, times), TextFormat(), columns=["x"], time="t")
+    assert found.times is not None
+    assert (found.times[0].dtype.kind == "M") == dated
+    if len(times) > 1 and dated:
+        assert str(times_after(found.times[0], 1)[0])[:10] == "2024-02-01"
+
+
+@pytest.mark.parametrize(("step", "after"), [("M", "2019-05-01"), ("D", "2019-01-05")])
+def test_periods_are_the_times_at_which_they_begin(step: str, after: str, tmp_path: Path) -> None:
+    index = pd.period_range("2019-01-01", periods=4, freq=step, name="t")
+    pd.DataFrame({"x": [3.0, 1.0, 2.0, 5.0]}, index=index).to_parquet(tmp_path / "t.parquet")
+    found = read_sequences(str(tmp_path / "t.parquet"), columns=None, time="t")
+    assert found.times is not None
+    assert str(times_after(found.times[0], 1)[0])[:10] == after
 
 
 def test_days_of_digits_go_on_as_days_and_blank_lines_are_none(tmp_path: Path) -> None:
