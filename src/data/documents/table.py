@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError, check_whole_numbers
+from data.drawn_parts import Shares
 from data.files.cells import numbers_of, said_of_point, texts_of
 from data.files.table_files import DECIMALS, TextFormat, existing_file, read_frame
 from data.pages import OUTSIDE, PARTS, SIDES, Document, Documents, Page, tags_of_kinds, visible
 from data.ranges import Seed, Share
-from data.same_content import groups_of_content, warn_of_shared
+from data.same_content import OwnSamples
 from data.source import Source
 
 DOCUMENT, PAGE, WORD, TAG, LABEL, PART = "document", "page", "word", "tag", "label", "part"
@@ -156,20 +157,6 @@ def page_sizes(table: WordTable, rows: np.ndarray, sizes: np.ndarray) -> tuple[P
     return tuple(found)
 
 
-def drawn(groups: Sequence[str], *, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
-    """Returns the documents of each part, whole groups drawn under the seed. groups: the group of each document. Raises
-    DataError for shares that are none, and for too few groups."""
-    if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
-        raise DataError(f"validation={validation} and test={test} must lie above 0 and leave a training part")
-    codes, names = pd.factorize(np.array(groups, dtype=object))
-    count = len(names)
-    held = [max(1, round(share * count)) for share in (test, validation)]
-    if sum(held) >= count:
-        raise DataError(f"{count} documents cannot be split three ways; give more of them")
-    pieces = np.split(np.random.default_rng(seed).permutation(count), np.cumsum(held))
-    return {part: np.flatnonzero(np.isin(codes, pieces[place])) for part, place in zip(PARTS, (2, 1, 0), strict=True)}
-
-
 def parts_of(table: WordTable) -> dict[str, np.ndarray]:
     """Returns the documents of each part as the column `part` says. Raises DataError for another part."""
     named = table.one_each(PART)
@@ -214,9 +201,9 @@ class DocumentTable(Source):
         """Returns the documents of each part, and warns of those with the same words. Raises DataError as the class
         says."""
         words, names = [own.words for own in documents], [own.name for own in documents]
-        if PART in table.frame.columns:
-            rows, named = parts_of(table), [f"document {name}" for name in names]
-            warn_of_shared(words, named, rows, where=table.file, called="documents")
-            return rows
-        groups = groups_of_content(words, names, where=table.file, called="documents")
-        return drawn(groups, validation=self.validation, test=self.test, seed=self.seed)
+        samples = OwnSamples(words, names, table.file, called="document", column=PART)
+        if PART not in table.frame.columns:
+            return samples.drawn(Shares(self.validation, self.test, self.seed))
+        rows = parts_of(table)
+        samples.warn_of_shared(rows)
+        return rows

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
+from data.drawn_parts import Rows, Shares, drawn
 from data.files.cells import numbers_of, said_of_point
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.multimodal.text import word_steps
 from data.multimodal.word_vectors import make_words
 from data.ranges import Count, Range, Seed, Share
-from data.same_content import groups_of_content, warn_of_shared
+from data.same_content import OwnSamples
 from data.utterances import LABEL_KINDS, Part, Utterances, Words, words_of
 
 SAMPLE, STEP, TEXT = "sample", "step", "text"
@@ -209,33 +210,19 @@ def contents_of(table: UtteranceTable, numbers: Mapping[str, Sequence[np.ndarray
 
 
 def parts_of(
-    table: UtteranceTable, contents: Sequence[Hashable], group: str | None, *, validation: float, test: float, seed: int
-) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Returns the group of each sample, by a column or by what it holds, and the samples of each part. Warns of samples
-    that hold the same. Raises DataError as `drawn`."""
+    table: UtteranceTable, contents: Sequence[Hashable], group: str | None, shares: Shares
+) -> tuple[list[str], Rows]:
+    """Returns the group of each sample, by a column or by what it holds, and the samples of each part: of groups in a
+    column the parts have shares, else of samples. Warns of samples that hold the same. Raises DataError as
+    `Shares.counts`."""
+    samples = OwnSamples(contents, table.names, table.file, called="sample", column="group")
     if group is None:
-        groups = groups_of_content(contents, table.names, where=table.file, called="samples")
-        return groups, drawn(groups, validation=validation, test=test, seed=seed)
+        return samples.groups, samples.drawn(shares, by_name=True)
     groups = [str(name) for name in table.one_each(group)]
-    rows = drawn(groups, validation=validation, test=test, seed=seed)
-    named = [f"sample {name}" for name in table.names]
-    warn_of_shared(contents, named, rows, where=table.file, called="samples")
+    codes, names = pd.factorize(np.array(groups, dtype=object), sort=True)
+    rows = drawn(codes, np.ones(len(names), int), shares.counts(len(names), "groups"), shares.seed)
+    samples.warn_of_shared(rows)
     return groups, rows
-
-
-def drawn(groups: Sequence[str], *, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
-    """Returns the samples of each part, whole groups drawn under the seed. Raises DataError for shares that are none,
-    and for too few groups."""
-    if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
-        raise DataError(f"validation={validation} and test={test} must lie above 0 and leave a training part")
-    names = sorted(set(groups))
-    held = [max(1, round(share * len(names))) for share in (test, validation)]
-    if sum(held) >= len(names):
-        raise DataError(f"{len(names)} samples or groups cannot be split three ways; give more of them")
-    order = np.random.default_rng(seed).permutation(len(names))
-    pieces = dict(zip(("test", "validation", "train"), np.split(order, np.cumsum(held)), strict=True))
-    chosen = {part: {names[i] for i in pieces[part]} for part in ("train", "validation", "test")}
-    return {part: np.flatnonzero([group in own for group in groups]) for part, own in chosen.items()}
 
 
 def load_utterances(
@@ -259,7 +246,7 @@ def load_utterances(
     of it. label: the column to predict. labels: score, binary, class, or auto. positive: scores from here on count as
     positive. group: samples of one value stay in one part; without it samples that hold the same do, which is warned
     of. words: see `data.multimodal.word_vectors`.
-    steps: of a modality at most. validation, test: shares of the groups, or samples, drawn under the seed.
+    steps: of a modality at most. validation, test: shares of the groups, or else of the samples, drawn under the seed.
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, row, column) for what cannot be read or split.
     """
@@ -267,7 +254,7 @@ def load_utterances(
     columns = modality_columns(table, {label, *([group] if group else [])})
     told = labels_of(table, label, labels)
     numbers = {modality: table.steps(own) for modality, own in columns.items()}
-    groups, rows = parts_of(table, contents_of(table, numbers), group, validation=validation, test=test, seed=seed)
+    groups, rows = parts_of(table, contents_of(table, numbers), group, Shares(validation, test, seed))
     texts, known = texts_of(table, rows["train"], words)
     spoken = {} if texts is None or known is None else {"text": word_steps(texts, known, name=str(table.file))}
     whole = Part.of(spoken | numbers, told.values, table.names, groups=groups, texts=texts)

@@ -124,13 +124,24 @@ def test_documents_with_the_same_words_are_drawn_into_one_part(tmp_path: Path, s
 
 
 def test_given_parts_that_share_words_are_told_of(tmp_path: Path) -> None:
+    """Of a part of which no document would be left, none is to be left out."""
     parts = dict(zip(range(12), [part for part in ("test", "train", "validation") for _ in range(4)], strict=True))
     same = {row: f"word{row + 4}" for row in range(4)}
-    with pytest.warns(
-        UserWarning,
-        match=r"own.csv: 1 of 2 held-out documents hold the same as one of another part, the first is document a",
-    ):
-        load(tmp_path, frame(part=parts, word=same))
+    said = r"own.csv: 1 of 2 held-out documents hold the same as one of another part, the first is document a; .*, so "
+    table = frame(part=parts, word=same)
+    with pytest.warns(UserWarning, match=rf"{said}part or group them otherwise$"):
+        load(tmp_path, table)
+    more = frame(part=dict.fromkeys(range(12), "test")).iloc[8:].assign(document="d", word="else")
+    with pytest.warns(UserWarning, match=rf"{said.replace('2', '3')}leave them out$"):
+        load(tmp_path, pd.concat([table, more]))
+
+
+def test_documents_of_too_few_words_are_drawn_one_by_one_with_a_warning(tmp_path: Path) -> None:
+    said = r"own.csv: 3 documents hold only 2 different contents, which .*: 1 of 2 held-out .* so give a column `part`$"
+    with pytest.warns(UserWarning, match=said):
+        data = load(tmp_path, frame(word={row: f"word{row + 4}" for row in range(4)}))
+    alone = load(tmp_path, frame())
+    assert [data.parts[part][0].name for part in PARTS] == [alone.parts[part][0].name for part in PARTS]
 
 
 def shares() -> pd.DataFrame:

@@ -116,6 +116,42 @@ def test_samples_that_hold_the_same_words_are_drawn_into_one_part(load: Load, se
         assert part.groups == alone.parts[name].groups * 2
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_have_their_shares_of_samples_and_what_stands_often_is_trained_on(load: Load, seed: int) -> None:
+    often = np.random.default_rng(seed).random(100) < 0.4
+    frame = texts(100).assign(text=["none" if own else f"good film, number {i}" for i, own in enumerate(often)])
+    said = r"hold the same as another; each stays in one part with it, 70 in the training part, 10 in .* and 20 in test"
+    with pytest.warns(UserWarning, match=said):
+        data = load(frame, seed=seed)
+    assert [len(part) for part in data.parts.values()] == [70, 10, 20]
+    assert {int(name) - 1 for name in data.train.names} >= set(np.flatnonzero(often))
+
+
+@pytest.mark.parametrize(("kinds", "of_kinds"), [(1, "1 different content,"), (3, "3 different contents,")])
+def test_samples_of_too_few_contents_are_drawn_one_by_one_with_a_warning(load: Load, kinds: int, of_kinds: str) -> None:
+    frame = texts(60).assign(text=[f"good film{' really' * (i % kinds)}" for i in range(60)])
+    with pytest.warns(
+        UserWarning, match=rf"60 samples hold only {of_kinds} which .*: 18 of 18 held-out .* so give a column `group`$"
+    ):
+        data = load(frame)
+    alone = load(texts(60))
+    assert {own: part.names for own, part in data.parts.items()} == {
+        own: part.names for own, part in alone.parts.items()
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("group", [None, "speaker"])
+def test_a_draw_without_repeats_is_a_cut_permutation_of_names_or_of_groups(load: Load, group: str, seed: int) -> None:
+    frame = texts(24).assign(speaker=[f"p{i // 2}" for i in range(24)])
+    data = load(frame if group else frame.drop(columns="speaker"), group=group, seed=seed)
+    names = sorted(set(frame["speaker"]) if group else map(str, range(1, 25)))
+    test, validation = round(0.2 * len(names)), round(0.1 * len(names))
+    order = np.random.default_rng(seed).permutation(len(names))
+    for part, places in zip(("test", "validation", "train"), np.split(order, [test, test + validation]), strict=True):
+        assert set(data.parts[part].groups) == {names[i] for i in places}
+
+
 def test_samples_of_other_steps_or_of_none_are_not_the_same(load: Load) -> None:
     frame = texts().assign(text="so good", a_pitch=[*range(8), np.nan, 9])
     assert len(set(load(frame).train.groups)) == 7
@@ -139,6 +175,16 @@ def test_groups_that_share_words_are_told_of(load: Load) -> None:
         told += [str(own.message) for own in caught]
     assert told
     assert all(re.search(said, own) for own in told)
+
+
+@pytest.mark.parametrize(("count", "advice"), [(1, "leave them out"), (12, "part or group them otherwise")])
+def test_held_out_samples_of_groups_are_not_to_be_left_out_where_none_would_be_left(
+    load: Load, count: int, advice: str
+) -> None:
+    frame = texts(12).assign(speaker=[f"p{i % 4}" for i in range(12)])
+    frame["text"] = [f"good film{' really' * (i // 4 if i < count * 4 else i)}" for i in range(12)]
+    with pytest.warns(UserWarning, match=rf"held-out samples hold the same as one of .*, so {advice}$"):
+        load(frame, group="speaker")
 
 
 def test_columns_that_are_nothing_are_named(load: Load) -> None:
@@ -182,7 +228,7 @@ def test_an_empty_text_is_no_step_and_may_not_be_read_in_training(load: Load) ->
         (lambda f: f.assign(a_p="red"), "row 2, column 'a_p': red is not a finite number"),
         (lambda f: f.assign(a_p=np.inf), "row 2, column 'a_p': inf is not a finite number"),
         (lambda f: f.assign(a_q=np.nan), r"row 2, column 'a_q': it is empty and others of a_… are not"),
-        (lambda f: f.iloc[:3], "2 samples or groups cannot be split three ways"),
+        (lambda f: f.iloc[:3], "2 samples cannot be split three ways"),
     ],
 )
 def test_each_fault_is_named_in_one_line(load: Load, change, message) -> None:

@@ -173,7 +173,7 @@ def test_any_value_in_a_setting_is_read_as_itself(value: Any) -> None:
         ),
         (
             ("recipe=mctn", "data=utterances", "data.path=two.csv"),
-            "data: 2 samples or groups cannot be split three ways; give more of them",
+            "data: 2 samples cannot be split three ways; give more of them",
         ),
     ],
 )
