@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import warnings
 from collections.abc import Callable
@@ -63,10 +64,30 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "decimal commas": (
         table().assign(heat="1,5"), ValueError, r"\('1,5' in row 0\); read the file with decimal=','$",
     ),
+    "thousands or decimals": (
+        table().assign(heat=["987"] * 59 + ["1,002"]), ValueError,
+        r"\('1,002' in row 59\); .* thousands=',' if that means 1002, with decimal=',' if it means 1.002$",
+    ),
+    "millions": (table().assign(heat="1,002,003"), ValueError, r"\('1,002,003' in row 0\); .* with thousands=','$"),
+    "thousands beside a point": (
+        table().assign(heat=["9.5"] * 59 + ["-1,002"]), ValueError, r"'-1,002' in .* read the file with thousands=','$",
+    ),
+    "decimals with three places": (
+        table().assign(heat=["1,002"] * 59 + ["0,987"]), ValueError, r"\('1,002' in row 0\); .* with decimal=','$",
+    ),
+    "neither": (table().assign(heat=["1,2,3"] * 60), ValueError, r"\('1,2,3' in row 0\); turn it into numbers"),
     "semicolons": (
         pd.DataFrame({"load;heat": ["1;2"] * 20}), ValueError, r"load;heat of X .* \('1;2'\); read .* sep=';'$",
     ),
     "tabs": (pd.DataFrame({"load\theat": ["1\t2"] * 20}), ValueError, r"read the file with sep='\\t'$"),
+    "cut at decimal commas": (
+        pd.read_csv(io.StringIO("date;heat\n" + "2024-01-01;4,56\n" * 20)), ValueError,
+        r"column date;heat of X was cut .* '2024-01-01;4'; read the file with sep=';', decimal=','$",
+    ),
+    "two columns cut": (
+        pd.read_csv(io.StringIO("day\ta\tb\n" + "1\t4,5\t6,7\n" * 20)), ValueError,
+        r"column day\ta\tb of X was cut .* read the file with sep='\\t', decimal=','$",
+    ),
     "dates as texts": (
         table().assign(time=DAYS.astype(str)), ValueError, r"time of X .* \('2024-01-01' in row 0\).* into the index",
     ),
