@@ -17,7 +17,7 @@ from data.split import split_sequences
 from data.tables.columns import Use, numbers
 from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
-from data.tables.times import FEWEST_DATES, as_numbers, in_words, may_be_times, read_times
+from data.tables.times import as_numbers, in_words, may_be_times, read_times
 
 IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
@@ -117,7 +117,7 @@ def sequences_of(
         if not use.of_model:
             warn_of_times(values, list(parts.values()), path, columns)
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
-    times = read_times(frame, path, time, use.decimal, passed, 1 if use.of_model else FEWEST_DATES)
+    times = read_times(frame, path, time, use.decimal, passed, of_model=use.of_model)
     parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
     sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     return replace(sequences, times=tuple(times[rows] for rows in parts.values()))

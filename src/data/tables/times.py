@@ -12,12 +12,9 @@ import pandas as pd
 
 from data.base import DataError
 from data.files.cells import numbers_of, said_of_point
+from data.tables.digit_dates import FEWEST_DATES, dates_of_digits, refuse_dates_gone_wrong, warn_of_counts
 
 FEWEST_STEPS = 9
-FEWEST_DATES = 3  # of digits alone: one or two numbers may look like dates by chance
-FIRST_YEAR, LAST_YEAR = 1800, 2200
-DIGITS = {"%Y%m%d": 10_000, "%Y%m": 100}  # how a date is written without marks, and what its year is multiplied by
-DAYS = ("%Y%m%d", 10_000)
 UNEVEN = 1e-3  # of the step: two that differ by more are not the same
 
 
@@ -27,13 +24,16 @@ def read_times(
     time: str,
     decimal: str = ".",
     passed: np.ndarray | None = None,
-    fewest: int = FEWEST_DATES,
+    *,
+    of_model: bool = False,
 ) -> np.ndarray:
     """Returns the times (row,) as float64, or datetime64 for dates, and for numbers that `dates_of_digits` knows as
     dates; dates with a zone are given in UTC. decimal: what parts the decimals of numbers that are texts. passed: rows,
-    bool (row,), that need no time. fewest: how many numbers may be dates. Periods are the time at which they begin.
+    bool (row,), that need no time. of_model: one or two numbers may be days too, and nothing is said of numbers that
+    may be dates. Periods are the time at which they begin.
 
-    Raises DataError with the row of the first cell that is neither a finite number nor an ISO date.
+    Raises DataError with the row of the first cell that is neither a finite number nor an ISO date, or of the first
+    number that is no date where nine of ten are. Warns where it is not sure that numbers are dates.
     """
     column: Any = frame[time]
     column = column.dt.to_timestamp() if isinstance(column.dtype, pd.PeriodDtype) else column
@@ -51,26 +51,16 @@ def read_times(
             f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date"
             f"{said_of_point(cell, decimal)}"
         )
-    digits = None if times.dtype.kind == "M" else dates_of_digits(times[needed], fewest)
+    digits = None if times.dtype.kind == "M" else dates_of_digits(times[needed], fewest=1 if of_model else FEWEST_DATES)
     if digits is None:
+        if times.dtype.kind != "M":
+            refuse_dates_gone_wrong(np.where(needed, times, np.nan), path, time)
         return times
+    if not of_model:
+        warn_of_counts(times[needed], path, time)
     times = np.full(len(column), np.datetime64("NaT"), dtype=digits.dtype)
     times[needed] = digits
     return times
-
-
-def dates_of_digits(numbers: np.ndarray, fewest: int = FEWEST_DATES) -> np.ndarray | None:
-    """Returns three finite numbers or more, (row,), as dates, datetime64, where each has the digits of a day (20240131)
-    or each those of a month (202401) from 1800 to 2200; None for other numbers. fewest: how many are needed for days
-    in place of three."""
-    if len(numbers) < fewest or not (numbers == np.round(numbers)).all():
-        return None
-    for form, scale in DIGITS.items() if len(numbers) >= FEWEST_DATES else [DAYS]:
-        if numbers.min() // scale >= FIRST_YEAR and numbers.max() // scale <= LAST_YEAR:
-            texts = pd.Series(numbers.astype(np.int64).astype(str))
-            dates = pd.to_datetime(texts, errors="coerce", format=form)
-            return None if dates.isna().any() else dates.to_numpy()
-    return None
 
 
 def may_be_times(values: np.ndarray, parts: Iterable[np.ndarray]) -> bool:

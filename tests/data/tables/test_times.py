@@ -111,6 +111,9 @@ def test_digits_of_days_and_months_are_dates(times: list, days: list[str], tmp_p
     [
         [20240130, 20240131],
         [20240130, 20240131, 20240132],
+        list(range(20240101, 20240133)),
+        list(range(200003, 200014)),
+        [*range(202401, 202413), 202415, 202416],
         [202411, 202412, 202413],
         [179912, 179911, 179910],
         [22010101, 22010102, 22010103],
@@ -118,6 +121,7 @@ def test_digits_of_days_and_months_are_dates(times: list, days: list[str], tmp_p
         [2022, 2023, 2024],
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*time steps are uneven")
 def test_other_numbers_are_no_dates(times: list, tmp_path: Path) -> None:
     found = read_sequences(in_file(tmp_path, times), columns=["x"], time="t")
     assert found.times is not None
@@ -144,11 +148,37 @@ def test_periods_are_the_times_at_which_they_begin(step: str, after: str, tmp_pa
     assert str(times_after(found.times[0], 1)[0])[:10] == after
 
 
+DAYS = pd.date_range("2024-01-01", periods=119)
+
+
+@pytest.mark.parametrize("wrong", [20240230, 2024023, 202402301, 20240229.5])
+@pytest.mark.parametrize(("form", "noun"), [("%Y%m%d", "day"), ("%Y%m", "month")])
+def test_a_number_that_is_no_date_among_dates_is_refused_by_its_row(
+    wrong: float, form: str, noun: str, tmp_path: Path
+) -> None:
+    dates = DAYS if noun == "day" else pd.date_range("2014-01-01", periods=119, freq="MS")
+    written = pd.Series(dates).dt.strftime(form).tolist()
+    times = [*written[:60], f"{wrong:.15g}", *written[60:]]
+    message = f"column 't', row 62: {wrong:.15g} is no {noun}, as 119 of 120 rows are; mend it or drop the row"
+    with pytest.raises(DataError, match=message):
+        read_sequences(in_file(tmp_path, times[::-1]), columns=["x"], time="t")
+
+
+@pytest.mark.parametrize(("first", "noun", "iso"), [(200001, "months", "2000-01"), (20240101, "days", "2000-01-01")])
+def test_numbers_that_count_and_may_be_dates_are_warned_of(first: int, noun: str, iso: str, tmp_path: Path) -> None:
+    path = in_file(tmp_path, list(range(first, first + 12)))
+    with pytest.warns(UserWarning, match=f"{first} to {first + 11} are taken as {noun}; write {noun} as {iso}, and"):
+        found = read_sequences(path, columns=["x"], time="t").times
+    assert found is not None
+    assert found[0].dtype.kind == "M"
+    read_new_sequences(path, TextFormat(), columns=["x"], time="t")
+
+
 def test_days_of_digits_go_on_as_days_and_blank_lines_are_none(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("t,x\n20240227,1\n\n20240228,2\n20240229,3\n")
+    (tmp_path / "t.csv").write_text("t,x\n20240228,1\n\n20240229,2\n20240301,3\n")
     found = read_sequences(str(tmp_path / "t.csv"), columns=["x"], time="t")
     assert found.times is not None
-    assert str(times_after(found.times[0], 1)[0])[:10] == "2024-03-01"
+    assert str(times_after(found.times[0], 1)[0])[:10] == "2024-03-02"
 
 
 def test_a_duration_that_is_none_is_refused(tmp_path: Path) -> None:
