@@ -17,7 +17,7 @@ from data.split import split_sequences
 from data.tables.columns import Use, numbers
 from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
-from data.tables.times import as_numbers, in_words, may_be_times, read_times
+from data.tables.times import as_numbers, in_words, may_be_times, never_falls, read_times
 
 IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
@@ -50,7 +50,9 @@ def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -
 def warn_of_times(values: np.ndarray, parts: Sequence[np.ndarray], path: Path, columns: Sequence[str]) -> None:
     """Warns of the first of several columns that may say when, in values (row, column); parts: rows of each
     sequence."""
-    name = next((name for name, own in zip(columns, values.T, strict=True) if may_be_times(own, parts)), None)
+    alone = sum(never_falls(own, parts) for own in values.T) == 1
+    named = zip(columns, values.T, strict=True)
+    name = next((name for name, own in named if may_be_times(own, parts, alone=alone)), None)
     if name is not None and len(columns) > 1:
         warnings.warn(
             f"{path}: column {name!r} rises in every row and is forecast like the others; if it says when, name it as "

@@ -16,6 +16,7 @@ from data.tables.digit_dates import FEWEST_DATES, dates_of_digits, refuse_dates_
 
 FEWEST_STEPS = 9
 UNEVEN = 1e-3  # of the step: two that differ by more are not the same
+UNEQUAL = 10.0  # times the median step: a longer one is of a running total, not of times
 
 
 def read_times(
@@ -63,14 +64,23 @@ def read_times(
     return times
 
 
-def may_be_times(values: np.ndarray, parts: Iterable[np.ndarray]) -> bool:
+def never_falls(values: np.ndarray, parts: Iterable[np.ndarray]) -> bool:
+    """Returns true when numbers (row,), NaN for a gap, rise somewhere and fall nowhere in any part (rows of one
+    sequence, in order), as times and running totals do."""
+    steps = np.concatenate([np.diff(values[rows][~np.isnan(values[rows])]) for rows in parts])
+    return bool((steps >= 0).all() and (steps > 0).any())
+
+
+def may_be_times(values: np.ndarray, parts: Iterable[np.ndarray], *, alone: bool) -> bool:
     """Returns true when numbers (row,) may say when: in each part (rows of one sequence, in order) they rise from row
-    to row, either by whole numbers or by one step, up to a thousandth of it. Fewer than ten rows tell nothing."""
+    to row by one step, up to a thousandth of it. Whole numbers may rise by steps of up to ten times the median, where
+    the column is alone in falling nowhere: several are running totals. Fewer than ten rows tell nothing."""
     steps = np.concatenate([np.diff(values[rows]) for rows in parts])
     if len(steps) < FEWEST_STEPS or not (steps > 0).all():
         return False
     step = float(np.median(steps))
-    return bool((values == np.round(values)).all() or (np.abs(steps - step) <= UNEVEN * step).all())
+    whole = alone and bool((values == np.round(values)).all())
+    return bool((np.abs(steps - step) <= UNEVEN * step).all()) or (whole and float(steps.max()) <= UNEQUAL * step)
 
 
 def as_numbers(times: np.ndarray) -> np.ndarray:

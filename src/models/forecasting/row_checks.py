@@ -16,6 +16,7 @@ from models.forecasting.index_kinds import only_counts
 from models.numerics.standardisation import ROUNDING
 
 FEWEST_ROWS = 10  # of the longest series
+UNEQUAL = 10.0  # times the median step: a longer one is of a running total, not of times
 
 
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
@@ -95,8 +96,10 @@ def _say_times(groups: Sequence[Group], columns: Columns) -> None:
     """Warns of the first of several targets that may say when, where no index does."""
     if len(columns.targets) < 2 or not all(only_counts(group.index) for group in groups):
         return
+    places = range(len(columns.targets))
+    alone = sum(all(_never_falls(group.values[:, place]) for group in groups) for place in places) == 1
     for place, label in enumerate(columns.targets):
-        if all(may_be_times(group.values[:, place]) for group in groups):
+        if all(may_be_times(group.values[:, place], alone=alone) for group in groups):
             warnings.warn(
                 f"column {label} rises in every row and is forecast like the others; if it says when, make it the "
                 "index with set_index",
@@ -105,14 +108,21 @@ def _say_times(groups: Sequence[Group], columns: Columns) -> None:
             return
 
 
-def may_be_times(values: np.ndarray) -> bool:
-    """Returns true when numbers (time,) rise from row to row, either by whole numbers or by one step, up to a
-    thousandth of it."""
+def _never_falls(values: np.ndarray) -> bool:
+    steps = np.diff(values[~np.isnan(values)])
+    return bool((steps >= 0).all() and (steps > 0).any())
+
+
+def may_be_times(values: np.ndarray, *, alone: bool) -> bool:
+    """Returns true when numbers (time,) rise from row to row by one step, up to a thousandth of it, or by whole numbers
+    of up to ten times the median; the latter where the column is alone in falling nowhere: several are running
+    totals."""
     steps = np.diff(values)
     if not len(steps) or not (steps > 0).all():
         return False
     step = float(np.median(steps))
-    return bool((values == np.round(values)).all() or (np.abs(steps - step) <= UNEVEN * step).all())
+    whole = alone and bool((values == np.round(values)).all())
+    return bool((np.abs(steps - step) <= UNEVEN * step).all()) or (whole and float(steps.max()) <= UNEQUAL * step)
 
 
 def _has_uneven_times(index: Any) -> bool:

@@ -318,6 +318,22 @@ def test_a_column_that_does_not_say_when_is_not_warned_of(values: np.ndarray, tm
     read_sequences(str(tmp_path / "t.csv"), columns=None)
 
 
+GROWING = np.round(np.cumsum(np.exp(np.arange(60) / 8)))
+TOTALS = {
+    "a running total of very unequal steps": {"cases": GROWING},
+    "two running totals": {"cases": np.cumsum(np.arange(60) % 5 + 3.0), "deaths": np.cumsum(np.arange(60) % 3 // 2)},
+}
+
+
+@pytest.mark.parametrize("case", TOTALS)
+def test_running_totals_are_no_times(case: str, tmp_path: Path) -> None:
+    frame(60).assign(**TOTALS[case]).to_csv(tmp_path / "t.csv", index=False)
+    read_sequences(str(tmp_path / "t.csv"), columns=None)
+    frame(60).assign(**TOTALS[case], hour=np.arange(60)).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(UserWarning, match="column 'hour' rises in every row"):
+        read_sequences(str(tmp_path / "t.csv"), columns=None)
+
+
 def test_times_of_several_sequences_may_begin_anew(tmp_path: Path) -> None:
     frame(12).assign(hour=np.arange(12) % 6, run=np.arange(12) // 6).to_csv(tmp_path / "t.csv", index=False)
     with pytest.warns(UserWarning, match="column 'hour' rises in every row"):

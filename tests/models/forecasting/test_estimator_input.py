@@ -312,6 +312,20 @@ def test_a_column_that_may_say_when_is_warned_of_where_the_index_does_not() -> N
     LastValueForecaster(target=["load", "heat"], covariates="hour").fit(timed.reset_index(drop=True))
 
 
+TOTALS = {
+    "a running total of very unequal steps": {"cases": np.round(np.cumsum(np.exp(np.arange(60) / 8)))},
+    "two running totals": {"cases": np.cumsum(np.arange(60) % 5 + 3.0), "deaths": np.cumsum(np.arange(60) % 3 // 2)},
+}
+
+
+@pytest.mark.parametrize("case", TOTALS)
+def test_running_totals_are_no_times(case: str) -> None:
+    totals = table().reset_index(drop=True).assign(**TOTALS[case])
+    LastValueForecaster().fit(totals)
+    with pytest.warns(UserWarning, match="column hour rises in every row"):
+        LastValueForecaster().fit(totals.assign(hour=np.arange(60.0)))
+
+
 def test_a_column_of_the_size_of_the_rounding_of_others_is_warned_of() -> None:
     with pytest.warns(UserWarning, match="rows fitted to, and may be rounding of them: heat; leave out") as said:
         LastValueForecaster().fit(table().assign(heat=lambda own: own["heat"] * 1e-14))
