@@ -17,12 +17,10 @@ from scipy.io import mminfo, mmread
 from scipy.sparse.csgraph import connected_components
 
 from data.base import DataError
+from data.files.edge_lists import read_edges
 from data.files.npz import read_arrays
-from data.files.textfile import Line, fail, read_lines, read_numbers
 
 COMPONENTS = ("all", "largest")
-LARGEST_NODE = 2**53  # from which doubles leave whole numbers out
-SHOWN = 40  # characters of a line that is refused
 NEAR = 1e-8  # of the largest entry: A and Aᵀ may differ by so much
 Matrix = np.ndarray | sp.csr_array
 
@@ -73,9 +71,12 @@ def read_matrix_market(path: Path) -> Any:
         twice = places[1:][np.diff(places) == 0]
         if len(twice):
             column, row = divmod(int(twice[0]), size)
+            told = f"entry ({row + 1}, {column + 1}) stands twice"
+            if row == column:
+                raise ValueError(f"{told}; write their sum once, or keep one of them")
             raise ValueError(
-                f"entry ({row + 1}, {column + 1}) stands twice, and a symmetric file lists one triangle, each entry "
-                "once; leave out the other triangle, or write general for symmetric in its first line"
+                f"{told}, and a symmetric file lists one triangle, each entry once; leave out the other triangle, or "
+                "write general for symmetric in its first line"
             )
     return matrix
 
@@ -87,7 +88,10 @@ def read_npy(path: Path) -> Any:
         except ValueError as error:
             if "Object arrays" not in str(error):
                 raise
-            raise ValueError("it holds Python objects; save numbers, by np.save(path, A.astype(float))") from error
+            raise ValueError(
+                "it holds Python objects; save numbers, by np.save(path, A.astype(float)), and a sparse matrix by "
+                "scipy.sparse.save_npz('matrix.npz', A)"
+            ) from error
 
 
 def read_npz(path: Path) -> Any:
@@ -107,65 +111,6 @@ def read_npz(path: Path) -> Any:
             f"it holds {', '.join(arrays) or 'no array'}; save one array, or a sparse matrix as CSR or COO"
         )
     return next(iter(arrays.values()))
-
-
-def read_edges(path: Path) -> Any:
-    """Reads a line for each edge: two nodes, and its weight where it has one (else 1); # and % begin comments.
-
-    The nodes are those that are named, by whole numbers. An edge may stand in both directions, with one weight.
-    """
-    lines = [line for line in read_lines(path) if not line.tokens[0].startswith("%")]
-    if not lines:
-        raise DataError(f"{path}: there are no edges")
-    width = len(lines[0].tokens)
-    if width not in (2, 3):
-        found = " ".join(lines[0].tokens)[:SHOWN]
-        fail(path, lines[0].number, f"expected two nodes and at most a weight, parted by blanks, found {found!r}")
-    refuse_words(path, lines[0])
-    table = np.array([read_numbers(path, line.number, line.tokens, width) for line in lines])
-    refuse_counts(path, lines[0], table)
-    whole = ((table[:, :2] == np.rint(table[:, :2])) & (np.abs(table[:, :2]) < LARGEST_NODE)).all(axis=1)
-    if not whole.all():
-        bad = lines[int(np.argmin(whole))]
-        fail(path, bad.number, f"expected two whole numbers, found {' '.join(bad.tokens[:2])!r} (2^53 is too large)")
-    return adjacency(path, table[:, :2].astype(np.int64), table[:, 2] if width == 3 else np.ones(len(table)))
-
-
-def refuse_words(path: Path, first: Line) -> None:
-    """Raises DataError for a first line of words, which is a header."""
-    try:
-        [float(token) for token in first.tokens]
-    except ValueError:
-        found = " ".join(first.tokens)[:SHOWN]
-        fail(path, first.number, f"expected the numbers of two nodes, found {found!r}; begin a header with #")
-
-
-def refuse_counts(path: Path, first: Line, table: np.ndarray) -> None:
-    """Raises DataError for a first line that tells, as it seems, how many nodes (once, or twice) and edges follow. Of
-    two numbers the second is no node of any other line. table: all lines, (line, 2 or 3)."""
-    *nodes, edges = table[0].tolist()
-    if edges != len(table) - 1 or not edges or min(nodes) != max(nodes):
-        return
-    named = np.unique(table[1:, :2])
-    if nodes[0] >= len(named) and (len(nodes) > 1 or edges not in named):
-        told = f"{' '.join(first.tokens)!r} may be a header, as {edges:.0f} edges follow"
-        fail(path, first.number, f"{told}; begin a header with #, or put an edge further down")
-
-
-def adjacency(path: Path, ends: np.ndarray, weights: np.ndarray) -> sp.csr_array:
-    """Returns the adjacency matrix of edges (edge, 2) in any direction. Raises DataError for an edge of two weights."""
-    names, places = np.unique(ends, return_inverse=True)
-    pairs, first, back = np.unique(
-        np.sort(places.reshape(-1, 2), axis=1), axis=0, return_index=True, return_inverse=True
-    )
-    differ = weights != weights[first][back.ravel()]
-    if differ.any():
-        one, other = ends[int(np.argmax(differ))].tolist()
-        raise DataError(f"{path}: the edge {one} {other} stands there with two weights; keep one of them")
-    beside = pairs[:, 0] != pairs[:, 1]
-    rows, columns = np.concatenate([pairs, pairs[beside][:, ::-1]]).T
-    values = np.concatenate([weights[first], weights[first][beside]])
-    return sp.csr_array((values, (rows, columns)), shape=(len(names), len(names)))
 
 
 READERS: dict[str, Callable[[Path], Any]] = {

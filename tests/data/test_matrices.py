@@ -84,17 +84,25 @@ def test_weights_loops_and_names_of_nodes(tmp_path: Path) -> None:
             r"a\.txt, line 1: expected two nodes and at most a weight, parted by blanks, found '1 2 3 4'",
         ),
         ("a.txt", "1,2\n2,3\n", r"a\.txt, line 1: expected two nodes .* parted by blanks, found '1,2'"),
+        ("a.txt", "alice bob\nbob carol\n", r"a\.txt, line 1: .*, found 'alice bob'; name the nodes by whole numbers$"),
+        ("a.txt", "0 1 {}\n1 2 {}\n", r"a\.txt, line 1: '0 1 {}' has a dictionary .* networkx with data=False, or"),
+        ("a.txt", "0 1 {'weight': 2.0}\n1 2 {}\n", r"a\.txt, line 1: .* has a dictionary behind the edge; write"),
         ("a.txt", "from to\n1 2\n", r"a\.txt, line 1: .*, found 'from to'; begin a header with #$"),
         (
             "a.txt",
             "# a\n4 5\n0 1\n0 2\n0 3\n1 2\n2 3\n",
-            r"a\.txt, line 2: '4 5' may be a header, as 5 edges follow",
+            r"a\.txt, line 2: '4 5' may be a header, as 5 edges follow; begin a header with #; if it is an edge, move",
         ),
         ("a.txt", "3 3 2\n1 2 1\n2 3 1\n", r"a\.txt, line 1: '3 3 2' may be a header, as 2 edges follow"),
         (
             "a.mtx",
             "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 5\n2 1 1\n1 2 1\n",
             r"a\.mtx: cannot be read: entry \(2, 1\) stands twice, and a symmetric file lists one triangle",
+        ),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 5\n2 1 1\n1 1 1\n",
+            r"a\.mtx: cannot be read: entry \(1, 1\) stands twice; write their sum once, or keep one of them$",
         ),
         ("a.txt", "1 2\n3 x\n", r"a\.txt, line 2: expected numbers"),
         ("a.txt", "1 2\n3 4.5\n", r"a\.txt, line 2: expected two whole numbers, found '3 4\.5'"),
@@ -125,6 +133,7 @@ def test_files_that_hold_no_matrix(name: str, content: str, message: str, tmp_pa
         ),
         (np.array([[1.0, np.nan], [np.nan, 1.0]]), "an entry is not finite"),
         (np.array([None, "a"]), r"cannot be read: it holds Python objects; save numbers, by np\.save"),
+        (np.array(sp.eye_array(2), dtype=object), r"and a sparse matrix by scipy\.sparse\.save_npz"),
     ],
 )
 def test_matrices_that_are_refused(matrix: np.ndarray, message: str, tmp_path: Path) -> None:
@@ -163,7 +172,26 @@ def test_a_sparse_one_with_places_outside_of_it(tmp_path: Path) -> None:
         load(path=str(tmp_path / "a.npz"))
 
 
-@pytest.mark.parametrize("edges", ["2 1\n1 0\n", "4 3\n3 2\n2 1\n1 0\n", "0 1\n5 6\n", "1 2\n"])
+@pytest.mark.parametrize("content", ["0 1\n1 2\n", "# nodes\n0 1\n1 2\n"])
+def test_a_byte_order_mark_is_passed_over(content: str, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text(content, encoding="utf-8-sig")
+    assert load(path=str(tmp_path / "e.txt")).size == 3
+
+
+@pytest.mark.parametrize(
+    ("edges", "follow"), [("6 4\n6 1\n6 2\n6 3\n6 5\n", "4 edges follow"), ("7 1\n3 4\n", "1 edge follows")]
+)
+def test_a_first_edge_that_may_be_a_header_is_told(edges: str, follow: str, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text(edges)
+    with pytest.warns(
+        UserWarning, match=rf"e\.txt, line 1: '. .' may be a header, as {follow}, and is read as an edge;"
+    ):
+        assert load(path=str(tmp_path / "e.txt")).matrix.sum() == 2 * len(edges.splitlines())
+
+
+@pytest.mark.parametrize(
+    "edges", ["5 4\n5 3\n5 2\n5 1\n5 0\n", "2 1\n1 0\n", "4 3\n3 2\n2 1\n1 0\n", "0 1\n5 6\n", "1 2\n"]
+)
 def test_a_short_list_of_edges_has_no_header(edges: str, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text(edges)
     found = load(path=str(tmp_path / "e.txt"))

@@ -113,7 +113,7 @@ def counted(lines: Iterable[str], delimiter: str) -> BlankLines:
 def rise_evenly(numbers: np.ndarray) -> bool:
     """Returns true for three numbers or more, (column,), that rise by one step, up to a millionth of it."""
     steps = np.diff(numbers)
-    return len(numbers) > 2 and bool((steps > 0).all()) and np.allclose(steps, steps[0], rtol=1e-6, atol=0.0)
+    return len(numbers) > 2 and bool((steps > 0).all()) and bool((np.abs(steps - steps[0]) <= 1e-6 * steps[0]).all())
 
 
 def warn_of_numbers_for_names(path: Path, header: Any, frame: pd.DataFrame) -> None:
@@ -125,8 +125,9 @@ def warn_of_numbers_for_names(path: Path, header: Any, frame: pd.DataFrame) -> N
         return
     numbers: Any = pd.to_numeric(header, errors="coerce")
     row: Any = frame.head(1).T.iloc[:, 0] if len(frame) else pd.Series(dtype=float)
-    below = pd.to_numeric(row, errors="coerce").to_numpy(np.float64)
-    if numbers.notna().all() and not (rise_evenly(numbers.to_numpy(np.float64)) and not rise_evenly(below)):
+    below: Any = pd.to_numeric(row, errors="coerce")
+    own, first = numbers.to_numpy(np.float64), below.to_numpy(np.float64)
+    if numbers.notna().all() and not (rise_evenly(own) and not rise_evenly(first)):
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         warnings.warn(
             f"{path}: the first line ({shown}) holds numbers alone and is taken for the names of columns; if it is a "

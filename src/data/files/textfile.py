@@ -56,10 +56,10 @@ def read_rows(path: Path) -> list[str]:
 
 
 def read_lines(path: Path, *, comment: str = "#") -> list[Line]:
-    """Returns all lines with content; any line end will do. Raises DataError for a file that is missing, empty or
-    no text."""
+    """Returns all lines with content; any line end will do, and a byte order mark in front is passed over. Raises
+    DataError for a file that is missing, empty or no text."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as text ({error}); put the original file there") from error
     split = ((number, row.split()) for number, row in enumerate(text.splitlines(), start=1))
