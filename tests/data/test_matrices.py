@@ -179,7 +179,13 @@ def test_a_byte_order_mark_is_passed_over(content: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edges", "follow"), [("6 4\n6 1\n6 2\n6 3\n6 5\n", "4 edges follow"), ("7 1\n3 4\n", "1 edge follows")]
+    ("edges", "follow"),
+    [
+        ("6 4\n6 1\n6 2\n6 3\n6 5\n", "4 edges follow"),
+        ("7 1\n3 4\n", "1 edge follows"),
+        ("4 3\n3 2\n2 1\n1 0\n", "3 edges follow"),
+        ("2 1\n1 0\n", "1 edge follows"),
+    ],
 )
 def test_a_first_edge_that_may_be_a_header_is_told(edges: str, follow: str, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text(edges)
@@ -189,9 +195,7 @@ def test_a_first_edge_that_may_be_a_header_is_told(edges: str, follow: str, tmp_
         assert load(path=str(tmp_path / "e.txt")).matrix.sum() == 2 * len(edges.splitlines())
 
 
-@pytest.mark.parametrize(
-    "edges", ["5 4\n5 3\n5 2\n5 1\n5 0\n", "2 1\n1 0\n", "4 3\n3 2\n2 1\n1 0\n", "0 1\n5 6\n", "1 2\n"]
-)
+@pytest.mark.parametrize("edges", ["5 4\n5 3\n5 2\n5 1\n5 0\n", "0 1\n5 6\n", "1 2\n"])
 def test_a_short_list_of_edges_has_no_header(edges: str, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text(edges)
     found = load(path=str(tmp_path / "e.txt"))

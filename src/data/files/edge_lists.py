@@ -63,8 +63,8 @@ def refuse_counts(path: Path, first: Line, table: np.ndarray) -> None:
     """Raises DataError for a first line that tells how many nodes (once, or twice) and edges follow, and warns of one
     that may. table: all lines, (line, 2 or 3).
 
-    Of two numbers the second is no node of any other line. They are no edge where the other lines name as many nodes as
-    the first says, numbered from 0 or from 1 on, and may be one where the numbers of some of these nodes are missing.
+    Two numbers may be counts where the other lines name no more nodes than they say, numbered from 0 or from 1 on. They
+    are where all nodes are named and the second number is none of them: in a tree it is, and may be an end of an edge.
     """
     *nodes, edges = table[0].tolist()
     if edges != len(table) - 1 or not edges or min(nodes) != max(nodes):
@@ -72,8 +72,9 @@ def refuse_counts(path: Path, first: Line, table: np.ndarray) -> None:
     named = np.unique(table[1:, :2])
     told = f"{' '.join(first.tokens)!r} may be a header, as {edges:.0f} edge{'s follow' if edges > 1 else ' follows'}"
     way = "begin a header with #; if it is an edge, move this line further down"
-    possible = edges not in named and named[0] >= 0 and named[-1] < nodes[0] + (named[0] > 0)
-    if (len(nodes) > 1 and nodes[0] >= len(named)) or (len(nodes) == 1 and possible and nodes[0] == len(named)):
+    possible = named[0] >= 0 and named[-1] < nodes[0] + (named[0] > 0)
+    all_named = nodes[0] == len(named) and edges not in named
+    if (len(nodes) > 1 and nodes[0] >= len(named)) or (len(nodes) == 1 and possible and all_named):
         fail(path, first.number, f"{told}; {way}")
     if len(nodes) == 1 and possible:
         warnings.warn(f"{path}, line {first.number}: {told}, and is read as an edge; {way}", stacklevel=5)

@@ -155,8 +155,8 @@ def without_empty_end(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     if kept < len(frame):
         rows = f"{len(frame) - kept} rows" if len(frame) - kept > 1 else "a row"
         warnings.warn(
-            f"{path}, row {kept + 2}: the file ends with {rows} of empty cells alone, left out; delete them, or "
-            "give those that are steps a time",
+            f"{path}, row {kept + 2}: the file ends with {rows} of empty cells alone, left out; delete what is "
+            "no step, and give a step its time",
             stacklevel=4,
         )
     return frame.iloc[:kept]
