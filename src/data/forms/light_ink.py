@@ -13,6 +13,9 @@ FINE, COARSE = 1024, 128  # pixels of the shorter side, of what is looked at and
 NEAR = 11  # coarse pixels across of which the median is the paper
 LEAST_STEP = 24  # between paper and what lies beside it
 LEAST_BALANCE = 0.1  # that decides
+MOST_BALANCE = 0.5  # of noise, as its paper is rounded to whole greys
+NOISE, MOST_NOISE = 15, 48  # times the median difference, and greys at most: what differs by more is ink
+MIDDLE = 128  # of all greys
 
 
 class LightInk(NamedTuple):
@@ -22,24 +25,55 @@ class LightInk(NamedTuple):
     sure: bool
 
 
+class Differences(NamedTuple):
+    """Holds how many pixels differ by −255, −254, … 255 from the paper behind them, (511,), and whether that paper has
+    no edge on the whole image."""
+
+    counts: np.ndarray
+    even: bool
+
+    @property
+    def beyond_noise(self) -> Differences:
+        """Those differences that are too large for the noise of paper, most of which is blank."""
+        sizes = np.abs(DIFFERENCES)
+        places = np.cumsum(np.bincount(sizes, self.counts))
+        median = int(np.searchsorted(places, places[-1] / 2))
+        return self._replace(counts=np.where(sizes > min(NOISE * median, MOST_NOISE), self.counts, 0))
+
+    @property
+    def balance(self) -> float:
+        """Σ d³ / Σ |d|³, in [−1, 1], over the differences d: above 0 for light ink, 0 where nothing differs."""
+        cubes = DIFFERENCES**3 * self.counts
+        return int(cubes.sum()) / max(int(np.abs(cubes).sum()), 1)
+
+
+DIFFERENCES = np.arange(-255, 256)
+
+
 def light_ink(grey: np.ndarray) -> LightInk:
     """Returns whether an image, uint8 (height, width), has light ink on dark paper.
 
     Ink is what there is less of: most pixels are dark where ink is light. On a page of `LEAST_SIDE` pixels or more it
-    is what there is less of nearby, as a wide margin may be lighter than the paper, or darker: `balance` says so where
-    it is plain.
+    is what there is less of nearby, as a wide margin may be lighter than the paper, or darker: the balance of
+    `differences` says so where it is plain. A page of noise alone, as the blank back of a form, has light ink where its
+    paper is darker than the middle of all greys.
     """
     middle = (int(grey.min()) + int(grey.max())) / 2
-    by_all = bool(np.median(grey) < middle)
-    nearby = balance(grey) if min(grey.shape) >= LEAST_SIDE else 0.0
-    if abs(nearby) >= LEAST_BALANCE:
-        return LightInk(nearby > 0, sure=True)
-    return LightInk(by_all, sure=not nearby or (nearby > 0) == by_all)
+    median = float(np.median(grey))
+    by_all = median < middle
+    if min(grey.shape) < LEAST_SIDE:
+        return LightInk(by_all, sure=True)
+    found = differences(grey)
+    ink = found.beyond_noise
+    if found.even and not ink.counts.any() and abs(found.balance) < MOST_BALANCE:
+        return LightInk(median < MIDDLE, sure=True)
+    if abs(found.balance) >= LEAST_BALANCE:
+        return LightInk(found.balance > 0, sure=True)
+    return LightInk(by_all, sure=not ink.balance or (ink.balance > 0) == by_all)
 
 
-def balance(grey: np.ndarray) -> float:
-    """Returns Σ d³ / Σ |d|³, in [−1, 1], over the differences d between pixels and the paper behind them: above 0 for
-    light ink, 0 where nothing differs.
+def differences(grey: np.ndarray) -> Differences:
+    """Returns how the pixels of an image differ from the paper behind them.
 
     The paper is the median of what lies around, of the image made small. Left out is what lies near an edge between
     two papers, as that of a page on a table, and what lies near the edge of the image.
@@ -51,9 +85,9 @@ def balance(grey: np.ndarray) -> float:
     even = maximum_filter(paper, NEAR).astype(int) - minimum_filter(paper, NEAR) < LEAST_STEP
     inside = np.zeros_like(even)
     inside[NEAR // 2 : -(NEAR // 2), NEAR // 2 : -(NEAR // 2)] = True
-    pixels = np.asarray(fine).astype(np.float64)
-    cubes = ((pixels - enlarged(paper, size, pixels.shape)) ** 3)[enlarged(even & inside, size, pixels.shape)]
-    return float(cubes.sum() / max(np.abs(cubes).sum(), 1.0))
+    pixels = np.asarray(fine).astype(np.int16)
+    apart = (pixels - enlarged(paper, size, pixels.shape))[enlarged(even & inside, size, pixels.shape)]
+    return Differences(np.bincount(apart + 255, minlength=len(DIFFERENCES)), bool(even.all()))
 
 
 def enlarged(coarse: np.ndarray, size: int, shape: tuple[int, ...]) -> np.ndarray:

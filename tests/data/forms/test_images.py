@@ -245,6 +245,19 @@ def test_ink_is_told_by_the_paper_around_it_whatever_the_page_lies_on(
     np.testing.assert_array_equal(scan.grey, 255 - grey if ink > paper else grey)
 
 
+@pytest.mark.parametrize("dust", [0, 10])
+@pytest.mark.parametrize("paper", [190, 215, 235])
+@pytest.mark.parametrize("flips", [72, 144])
+def test_noise_on_blank_paper_is_not_taken_for_ink(paper: int, flips: int, dust: int) -> None:
+    """Noise of 4 and of 6 greys; the dust is two by two pixels, black or missing."""
+    generator = np.random.default_rng(1)
+    grey = (paper + generator.binomial(flips, 0.5, (400, 300)) - flips // 2).clip(0, 255).astype(np.uint8)
+    grey[200 : 200 + dust // 5, 150 : 150 + dust // 5] = dust
+    scan = inked(grey, "back", Reading())
+    assert (scan.inverted, scan.unsure) == (False, False)
+    assert inked(255 - grey, "back", Reading()).inverted
+
+
 def test_ink_that_cannot_be_told_is_warned_of_with_what_to_say() -> None:
     """Half a page has light strokes and the other half dark ones, one more of these, on a table as dark as ink."""
     grey = np.full((600, 400), 10, np.uint8)
