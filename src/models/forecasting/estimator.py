@@ -17,7 +17,7 @@ from models.forecasting.estimator_input import Form, Rows, handed_back, of_label
 from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
-from models.forecasting.following import following, index_ahead, known_ahead, told_ahead
+from models.forecasting.following import following, index_ahead, known_ahead, known_to_come
 from models.forecasting.histories import in_order_of, read_histories
 from models.forecasting.learnt import Learnt, learn
 from models.forecasting.position import Position, forecast, moved, positions_of, say_short
@@ -144,10 +144,11 @@ class ForecastingEstimator(BaseEstimator, ABC):
         X: other series to go on from, whole histories with the columns of `fit` (an array has them in its order); None
         goes on from the rows of `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series,
         as a table, or as an array with them in the order of `covariates`.
-        Times and numbers of a table's index go on by their step; where they are uneven the rows count 1, 2, …. A
-        `UserWarning` tells of a series of X that is uneven, has another step than `fit`, no times where it had them,
-        or less than `history_`. Raises TypeError and ValueError for a horizon that is no whole number of at least 1,
-        for other columns than those of `fit`, other rows of `known`, and where X tells no calendar or season to come.
+        Times and numbers of a table's index go on by their step, in their own zone; where they are uneven the rows
+        count 1, 2, …, or are the next periods. A `UserWarning` tells of series of X that are uneven where `fit` had
+        even ones, of another step, of no times where it had them, or less than `history_`. Raises TypeError and
+        ValueError for a horizon that is no whole number of at least 1, other columns, other rows of `known`, and where
+        X tells no calendar or season to come: then times with and without a zone (`fit`, X) do not go together.
         """
         learnt = self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)
@@ -160,8 +161,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
     def _forecast(self, position: Position, covariates: np.ndarray) -> np.ndarray:
         learnt = self._fitted()
-        index = told_ahead(position.tail, len(covariates))
-        known = learnt.columns.known_rows(covariates, index, first=position.rows)
+        known = known_to_come(learnt.columns, position, covariates)
         return forecast(learnt.forecaster, learnt.columns, position, known)
 
     def _histories(self, data: Any) -> Rows:

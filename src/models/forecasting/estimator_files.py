@@ -51,6 +51,7 @@ def _description(estimator: Any, learnt: Learnt) -> dict[str, Any]:
         "chosen": {name: plain(value, name) for name, value in learnt.chosen.items()},
         "errors": list(learnt.errors),
         "season": learnt.season,
+        "uneven": learnt.uneven,
         "firsts": [part.first for part in learnt.held_out],
         "series": [
             {"key": key_as_plain(key), "rows": position.rows, "index": index_as_plain(position.tail)}
@@ -209,6 +210,7 @@ def _learnt_of(saved: Mapping[str, Any], arrays: Mapping[str, np.ndarray], folde
         arrays["residuals"],
         {name: arrays[f"errors/{place}"] for place, name in enumerate(saved["errors"])},
         saved["season"],
+        saved.get("uneven", False),
     )
 
 

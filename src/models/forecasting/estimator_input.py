@@ -36,11 +36,13 @@ class Form(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Group:
     """Holds one series: its key (a place in the list, or the group's name), values (time, column), NaN where nothing
-    was observed, and the index of its rows (None for an array)."""
+    was observed, the index of its rows (None for an array), and the zone that calendar and season read its times in
+    (None: as they are)."""
 
     key: Any
     values: np.ndarray
     index: pd.Index | None
+    zone: Any = None
 
     def followed_by(self, later: Group) -> Group:
         """Returns the series with later rows of its own after it."""

@@ -10,10 +10,10 @@ import numpy as np
 
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
-from models.forecasting.frame import UNEVEN, even_step, index_after
+from models.forecasting.frame import UNEVEN, index_after, index_in_step
 from models.forecasting.index_kinds import contents, holds_periods, kind_of, only_counts
 from models.forecasting.position import Position
-from models.forecasting.zones import in_zone
+from models.forecasting.zones import in_clocks, in_zone
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
 
@@ -26,7 +26,7 @@ def described(form: Form) -> str:
 def index_ahead(tail: Any, horizon: int) -> Any:
     """Returns the index of the `horizon` rows after its end; None for None.
 
-    It counts 1, 2, … where the times are uneven, which `fit` has warned of.
+    Where these are uneven, which `fit` has warned of, it counts 1, 2, …, and periods go on one after the other.
     """
     if tail is None:
         return None
@@ -37,11 +37,17 @@ def index_ahead(tail: Any, horizon: int) -> Any:
 
 def told_ahead(tail: Any, horizon: int) -> Any:
     """Returns the index of the `horizon` rows after its end where it tells that; None where it does not, so that those
-    of `index_ahead` count 1, 2, … for want of it."""
-    if tail is None or (tail.dtype.kind in "iu" and not hasattr(tail, "step") and even_step(tail) is None):
-        return None
-    index = index_ahead(tail, horizon)
-    return index if kind_of(index) == kind_of(tail) else None
+    of `index_ahead` stand in for want of it."""
+    return None if tail is None else index_in_step(tail, horizon)
+
+
+def known_to_come(columns: Columns, position: Position, covariates: np.ndarray) -> np.ndarray:
+    """Returns what is known of the rows after a position, (horizon, leads), with their covariates (horizon, covariate).
+
+    Raises ValueError where calendar or season go by an index that does not tell these rows."""
+    by_index = columns.cycles or columns.season is not None
+    index = told_ahead(position.tail, len(covariates)) if by_index else None
+    return columns.known_rows(covariates, in_clocks(index, position.zone), first=position.rows)
 
 
 def check_goes_on(columns: Columns, index: Any) -> None:
@@ -50,7 +56,7 @@ def check_goes_on(columns: Columns, index: Any) -> None:
     if index is None or not (columns.by_times or by_numbers):
         return
     tail = as_range(index[-TAIL:])
-    if not (_dated(index_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
+    if not (_dated(told_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
         raise ValueError(
             f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they are "
             "not known of the rows to come; put in empty rows for missing ones, with asfreq say, or leave both out"
@@ -100,11 +106,14 @@ def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
 
 
 def _are_of(own: Any, index: Any, step: Any) -> bool:
-    """Says whether rows are those of `index`; rows that are counted from 0 beside another kind of index have none."""
+    """Says whether rows are those of `index`; rows that are counted from 0 beside times, spans or
+    fractions have none."""
     if _dated(own) and _dated(index):
         return list(own) == list(index)
     if contents(own) != contents(index):
         return only_counts(own)
+    if index.dtype.kind == "f" and only_counts(own):
+        return True
     own = own.astype(np.float64) if index.dtype.kind == "f" and own.dtype.kind != "f" else own
     return bool(_alike(own, index, step).all())
 

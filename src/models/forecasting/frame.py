@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DATED = re.compile(r"(?=\w)(?!\d+$).*\d{4}|\d{1,2}[-/]\d{1,2}[-/]\d{2}\b")  # a year among other signs, or 31/12/24
 LOOKED_AT = 3  # texts at each end of an index
+DAYS_LOOKED_AT = 8  # of times: more than a week
 BACKWARDS = "the times of the table's index go backwards; sort it by its index"
 UNEVEN = 1e-3  # of the step between fractions: two that differ by more are not the same
 
@@ -75,21 +76,26 @@ def index_after(index: Any, horizon: int) -> pd.Index:
     step.
 
     Times on one day of each month, or at its end, go on by whole months, spans of time and numbers by their even step.
-    Periods go on by as many as lie between neighbours, or in the step of their first times. An index without a step
-    that its rows tell (names, times that come irregularly, a single time) goes on as 1, 2, …, by the name "step", with
-    a warning where it has several times. Raises ValueError for times that go backwards.
+    Periods go on by as many as lie between neighbours, or in the step of their first times; where these are uneven, one
+    after the other, with a warning. An index without a step that its rows tell (names, times that come irregularly, a
+    single time) goes on as 1, 2, …, by the name "step", with a warning where it has several times. Raises ValueError
+    for times that go backwards.
     """
     import pandas as pd
 
-    later = _in_step(index, horizon)
+    later = index_in_step(index, horizon)
     if later is not None:
         return later
-    if len(index) > 1 and (index.dtype.kind in "mM" or isinstance(index, pd.PeriodIndex)):
-        warnings.warn("the times of the table's index are uneven; the forecast's rows count 1, 2, …", stacklevel=3)
+    uneven = "the times of the table's index are uneven; the forecast's rows"
+    if isinstance(index, pd.PeriodIndex) and len(index):
+        warnings.warn(f"{uneven} are the periods after the last one", stacklevel=3)
+        return periods_on(index, index.freq.n, horizon)
+    if len(index) > 1 and index.dtype.kind in "mM":
+        warnings.warn(f"{uneven} count 1, 2, …", stacklevel=3)
     return pd.RangeIndex(1, horizon + 1, name="step")
 
 
-def _in_step(index: Any, horizon: int) -> pd.Index | None:
+def index_in_step(index: Any, horizon: int) -> pd.Index | None:
     """Returns what `index_after` does where the rows tell a step; None where they tell none."""
     import pandas as pd
 
@@ -98,8 +104,7 @@ def _in_step(index: Any, horizon: int) -> pd.Index | None:
     if index.dtype.kind == "m" and len(index) > 1 and index[-1] < index[0]:
         raise ValueError(BACKWARDS)
     if (periods := even_periods(index)) is not None:
-        ordinals = index.asi8[-1] + periods * np.arange(1, horizon + 1)
-        return pd.PeriodIndex.from_ordinals(ordinals, freq=index.freq, name=index.name)
+        return periods_on(index, periods, horizon)
     if (even := even_step(index)) is not None:
         (last,) = index[-1:].tolist()
         return pd.Index([last + even * k for k in range(1, horizon + 1)], name=index.name)
@@ -116,6 +121,14 @@ def _times_on(times: Any, step: Any, horizon: int) -> pd.DatetimeIndex:
 
     from_last: Any = pd.date_range(times[-1], periods=horizon + 1, freq=step, name=times.name)
     return from_last[1:]
+
+
+def periods_on(index: Any, step: int, horizon: int) -> pd.PeriodIndex:
+    """Returns the `horizon` periods after the last one of a PeriodIndex, in steps as `even_periods` counts them."""
+    import pandas as pd
+
+    ordinals = index.asi8[-1] + step * np.arange(1, horizon + 1)
+    return pd.PeriodIndex.from_ordinals(ordinals, freq=index.freq, name=index.name)
 
 
 def even_periods(index: Any) -> int | None:
@@ -181,7 +194,8 @@ def step_of(index: Any) -> Any:
     """Returns the step between times: one of pandas (an hour, a working day), or a number of months; None where there
     is none.
 
-    A step that pandas tells or sees counts only where the times go on by it. Raises ValueError if they go backwards.
+    A step that pandas tells or sees counts where the times go on by it (`goes_by`). Raises ValueError if they go
+    backwards.
     """
     if len(index) > 1 and index[-1] < index[0]:
         raise ValueError(BACKWARDS)
@@ -196,19 +210,24 @@ def step_of(index: Any) -> Any:
 
 
 def goes_by(index: Any, step: Any) -> bool:
-    """Says whether times go on by a step of pandas, None for no step, from the first to the last.
+    """Says whether times go on by a step that pandas tells or sees of them, None for no step.
 
-    pandas sees "bh", working hours from 9 to 17, in those of any day of eight hours, and "WOM-4FRI" in last Fridays of
-    months that have four. Times of a zone are looked at as clocks there show them, those in spans as they are.
+    pandas has looked at every time, but sees "bh", working hours from 9 to 17, in those of any day of eight hours, and
+    "WOM-4FRI" in last Fridays of months that have four: these two are gone through from the first time to the last. It
+    may also keep a step where times are brought to another zone, so that the first are looked at as clocks there show
+    them.
     """
     import pandas as pd
 
     if step is None:
         return False
     offset: Any = pd.tseries.frequencies.to_offset(step)
-    spans = isinstance(offset, pd.offsets.Tick) and not isinstance(offset, pd.offsets.Day)
-    times = index if spans or index.tz is None else index.tz_localize(None)
-    return pd.date_range(times[0], periods=len(times), freq=offset).equals(times)
+    if isinstance(offset, pd.offsets.BusinessHour | pd.offsets.WeekOfMonth):
+        times = index.tz_localize(None)
+        return pd.date_range(times[0], periods=len(times), freq=offset).equals(times)
+    if index.tz is None or isinstance(offset, pd.offsets.Tick):
+        return True
+    return all(map(offset.is_on_offset, index[:DAYS_LOOKED_AT].tz_localize(None)))
 
 
 def holds_dates_as_texts(index: Any) -> bool:

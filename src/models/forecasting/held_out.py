@@ -16,6 +16,7 @@ from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, as_seen_by, known_windows, led, with_gaps
 from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.series import padded
+from models.forecasting.zones import in_clocks
 from models.numerics.standardisation import Standardisation
 
 MOST_ORIGINS = 1000  # forecasts of the held-out part whose errors are looked at, evenly spaced
@@ -35,7 +36,7 @@ def rows_of(columns: Columns, group: Group) -> np.ndarray:
     The row after the last is not there: what is known of it is taken to be as of the last. No row depends on it.
     """
     seen = len(columns.observed)
-    known = columns.known_rows(group.values[:, seen:], group.index, first=0)
+    known = columns.known_rows(group.values[:, seen:], in_clocks(group.index, group.zone), first=0)
     return led(group.values[:, :seen], known, known[-1])
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from models.forecasting.covariates import Columns, FromStart
 from models.forecasting.estimator_input import TAIL, Form, Group, Rows, of_labels, read
-from models.forecasting.frame import even_step, step_of, times_in
-from models.forecasting.index_kinds import contents
+from models.forecasting.frame import even_periods, even_step, months_apart, step_of, times_in
+from models.forecasting.index_kinds import contents, only_counts
 from models.forecasting.learnt import Learnt
 from models.forecasting.position import Position
 from models.forecasting.row_checks import say_uneven
-from models.forecasting.zones import in_zone
+from models.forecasting.zones import beside
 
 DAY = 23 * 3600e9  # nanoseconds of the shortest: from here on the steps of one calendar are of unlike lengths
 UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at least a day, such as months
@@ -23,22 +23,23 @@ UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at
 
 def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position]) -> Rows:
     """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
-    columns in the order of `Columns.labels` and times in the zone of the data fitted to.
+    columns in the order of `Columns.labels` and times as `models.forecasting.zones.beside` has them.
 
     An array has its columns in the order of the data fitted to (`Learnt.labels`), a table goes by their names.
-    positions: where the data fitted to end. Warns of uneven times, of an index without times where they have them, and
-    of another step than theirs.
-    Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError for times with
-    and without a zone (`models.forecasting.zones.in_zone`), and where the season counts the rows fitted to, so that it
-    is not known which row of it the series begin in.
+    positions: where the data fitted to end. Warns of uneven times where theirs are even, of an index without times
+    where they have them, and of another step than theirs.
+    Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError for times with a
+    zone beside such without where calendar or season go by them, and where the season counts the rows fitted to, so
+    that it is not known which row of it the series begin in.
     """
     began = isinstance(data, FromStart)
     rows = read(data.data if began else data, labels=learnt.labels)
     tails = [position.tail for position in positions.values()]
-    groups = in_zone(of_labels(rows, learnt.columns.labels), tails, "X")
+    groups = beside(of_labels(rows, learnt.columns.labels), tails, by_times=learnt.columns.by_times)
     if not began:
         _check_season(learnt.columns)
-    say_uneven(groups, learnt.columns, stacklevel=5)
+    if not learnt.uneven:
+        say_uneven(groups, learnt.columns, stacklevel=5)
     if not learnt.columns.by_times:  # else X is refused without them
         _say_other_kind(groups, tails)
     _say_other_step(groups, tails)
@@ -67,16 +68,26 @@ def _check_season(columns: Columns) -> None:
 
 
 class Step(NamedTuple):
-    """Says how far apart the rows of an index are. unit: "times" and "spans", in nanoseconds, or "numbers"."""
+    """Says how far apart the rows of an index are: unit "times" and "spans", in nanoseconds, or "numbers".
+
+    length: of the shortest step. usual: the median. months: how many, where times go on by whole months.
+    """
 
     unit: str
     length: float
+    usual: float
+    months: int | None = None
 
     def __str__(self) -> str:
         """Returns the step as people read it."""
         import pandas as pd
 
-        return f"{self.length:g}" if self.unit == "numbers" else str(pd.Timedelta(int(self.length), "ns"))
+        if self.months is not None:
+            return _counted(self.months, "month")
+        if self.unit == "numbers":
+            return f"{self.usual:g}"
+        span: Any = pd.Timedelta(int(self.usual), "ns")
+        return " ".join(_counted(count, name[:-1]) for name, count in span.components._asdict().items() if count)
 
     def is_like(self, other: Step) -> bool:
         """Says whether two steps are the same, up to rounding and the unlike lengths of days, months and years."""
@@ -84,21 +95,27 @@ class Step(NamedTuple):
         return self.unit == other.unit and abs(self.length - other.length) <= share * other.length
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def step_between(index: Any) -> Step | None:
-    """Returns the step at the end of an index, the shortest of times in a calendar; None where its rows tell none."""
-    if index is None:
+    """Returns the step at the end of an index; None where its rows tell none, or there are fewer than three."""
+    if index is None or len(index) < 3:
         return None
-    index = index[-TAIL:]
+    index = index[-TAIL:] if len(index) > TAIL else index  # pandas keeps what it saw of an index, and not of its parts
     times = times_in(index)
     if times is not None:
-        even = len(times) > 1 and step_of(times) is not None
-        return Step("times", float(np.diff(times.as_unit("ns").asi8).min())) if even else None
+        if even_periods(index) is None and step_of(times) is None:
+            return None
+        steps = np.diff(times.as_unit("ns").asi8)
+        return Step("times", float(steps.min()), float(np.median(steps)), months_apart(times))
     if index.dtype.kind == "m":
         index, unit = index.as_unit("ns").astype(np.int64), "spans"
     else:
         unit = "numbers"
     step = index.step if hasattr(index, "step") else even_step(index)
-    return None if step is None else Step(unit, float(step))
+    return None if step is None else Step(unit, float(step), float(step))
 
 
 def _say_other_kind(groups: Sequence[Group], tails: Sequence[Any]) -> None:
@@ -124,12 +141,13 @@ def _say_other_step(groups: Sequence[Group], tails: Sequence[Any]) -> None:
     to."""
     fitted_to = [step for tail in tails if (step := step_between(tail)) is not None]
     for group in groups:
-        step = step_between(group.index)
+        step = None if only_counts(group.index) else step_between(group.index)
         own = [each for each in fitted_to if step is not None and each.unit == step.unit]
         if step is not None and own and not any(step.is_like(each) for each in own):
+            way = "" if step.unit == "numbers" else ", with DataFrame.resample say"
             warnings.warn(
                 f"the rows of X are {step} apart, and those of the data fitted to {own[0]}; each counts as one step of "
-                "theirs; bring X to their step, with DataFrame.resample say",
+                f"theirs; bring X to their step{way}",
                 stacklevel=5,
             )
             return

@@ -27,7 +27,7 @@ from models.forecasting.held_out import (
 from models.forecasting.known_ahead import from_first
 from models.forecasting.lags import MOST_INPUTS
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.row_checks import check_rows, check_season
+from models.forecasting.row_checks import check_rows, check_season, is_uneven
 from models.forecasting.season import shortest_season
 from models.forecasting.series import standardised, units_of
 from models.numerics.standardisation import Standardisation
@@ -48,7 +48,7 @@ class Learnt(NamedTuple):
     forecaster: the model with its units; its columns are `Columns.names`. columns: their roles. labels: of the data, in
     its own order. form: in which the data came. held_out: what the model was not fitted to. chosen: by that part.
     residuals: `residuals` for as many steps as are compared, and errors: mean squares of them in standard deviations.
-    season: in rows, of the naive forecast; None where there is none.
+    season: in rows, of the naive forecast; None where there is none. uneven: whether the rows were.
     """
 
     forecaster: Forecaster
@@ -60,6 +60,7 @@ class Learnt(NamedTuple):
     residuals: np.ndarray
     errors: Mapping[str, np.ndarray]
     season: int | None
+    uneven: bool = False
 
     def say(self) -> None:
         """Warns where a naive forecast has the smaller error over the steps compared, and where nothing was scored."""
@@ -99,8 +100,9 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))
     season = estimator.season or shortest_season(observed)
+    uneven = any(is_uneven(group, columns) for group in groups)
     learnt = Learnt(
-        forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season
+        forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven
     )
     return compared_with_naive(learnt)
 

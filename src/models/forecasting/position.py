@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +19,7 @@ from models.forecasting.forecaster import Forecaster
 from models.forecasting.frame import goes_by
 from models.forecasting.known_ahead import KnownAhead, as_seen_by, led
 from models.forecasting.rolling import roll
+from models.forecasting.zones import in_clocks
 from models.runtime.threads import threads_for
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ BLOCK = 4096  # rows whose states are held at once
 
 class Position(NamedTuple):
     """Says where a series ends: the state before its last row, what was observed in that row, (column,) in the data's
-    own units, how many rows there were, and the end of its index.
+    own units, how many rows there were, the end of its index, and the zone that clocks are read in (`Group.zone`).
 
     The last row waits, because what is known of the row after it belongs to it (`models.forecasting.known_ahead`).
     """
@@ -37,6 +39,7 @@ class Position(NamedTuple):
     last: np.ndarray
     rows: int
     tail: pd.Index | None
+    zone: Any = None
 
 
 def moved_on(model: Any, state: State, values: Tensor, mask: Tensor) -> State:
@@ -79,15 +82,14 @@ def moved(forecaster: Forecaster, columns: Columns, position: Position, group: G
     """Returns the position after more rows of the series, which `position` is left as it was for."""
     seen = len(columns.observed)
     observed, covariates = group.values[:, :seen], group.values[:, seen:]
-    known = columns.known_rows(covariates, group.index, first=position.rows)
+    known = columns.known_rows(covariates, in_clocks(group.index, group.zone), first=position.rows)
     if position.rows:
         observed = np.concatenate([position.last[np.newaxis], observed])
         known = np.concatenate([np.zeros((1, known.shape[1])), known])
     rows = as_seen_by(forecaster.model, position.state, led(observed, known, known[-1])[:-1], columns.leads)
     state = moved_on(forecaster.model, position.state, *forecaster.standardised(rows))
-    return Position(
-        state, observed[-1].copy(), position.rows + len(group.values), longer_tail(position.tail, group.index)
-    )
+    tail = longer_tail(position.tail, group.index)
+    return Position(state, observed[-1].copy(), position.rows + len(group.values), tail, group.zone)
 
 
 def longer_tail(tail: Any, index: Any) -> Any:
@@ -98,7 +100,8 @@ def longer_tail(tail: Any, index: Any) -> Any:
 
     both = tail.append(index)
     if isinstance(both, pd.DatetimeIndex) and both.freq is None and goes_by(both, tail.freq):
-        both = pd.DatetimeIndex(both, freq=tail.freq)
+        with contextlib.suppress(ValueError):  # times that do not go on by it
+            both = pd.DatetimeIndex(both, freq=tail.freq)
     return as_range(both)[-TAIL:]
 
 

@@ -41,10 +41,31 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
 
 
 def say_uneven(groups: Sequence[Group], columns: Columns, *, stacklevel: int) -> None:
-    """Warns of each series whose times, spans or fractions are uneven, and of uneven numbers where a season counts
-    rows."""
-    for group in groups:
-        _say_uneven(group, columns, stacklevel + 1)
+    """Warns once of series whose times, spans or fractions are uneven, or whose numbers are where a season counts
+    rows, by the first of them."""
+    uneven = [group for group in groups if is_uneven(group, columns)]
+    if not uneven:
+        return
+    index: Any = uneven[0].index
+    noun, how = _uneven_in_words(index)
+    more = f" and in {len(uneven) - 1} more" if len(uneven) > 1 else ""
+    where = "" if len(groups) == 1 else f" in series {uneven[0].key}{more}"
+    counted = ", in the season too" if _counts_in_season(columns) else ""
+    warnings.warn(
+        f"the {noun} of the index are uneven{where}, and each row counts as one step{counted}; {how}",
+        stacklevel=stacklevel,
+    )
+
+
+def is_uneven(group: Group, columns: Columns) -> bool:
+    """Says whether the times, spans or fractions of a series are uneven, or its numbers where a season counts rows."""
+    index = group.index
+    if index is None or len(index) < 3:
+        return False
+    if index.dtype.kind == "f":
+        return even_step(index) is None
+    numbers = index.dtype.kind in "iu" and not hasattr(index, "step")
+    return _has_uneven_times(index) or (numbers and _counts_in_season(columns))
 
 
 def check_season(groups: Sequence[Group], season: int, share: float) -> None:
@@ -127,28 +148,21 @@ def may_be_times(values: np.ndarray, *, alone: bool) -> bool:
 
 def _has_uneven_times(index: Any) -> bool:
     """Says whether an index holds times, periods or spans of time that tell no step."""
+    if even_periods(index) is not None:
+        return False
     times = times_in(index)
-    if times is None:
-        return index.dtype.kind == "m" and even_step(index) is None
-    return even_periods(index) is None and step_of(times) is None
+    return index.dtype.kind == "m" and even_step(index) is None if times is None else step_of(times) is None
 
 
-def _say_uneven(group: Group, columns: Columns, stacklevel: int) -> None:
-    index = group.index
-    if index is None or len(index) < 3:
-        return
-    told = columns.season is not None and columns.clock.unit == "rows"
-    if _has_uneven_times(index):
-        way = "reindex" if hasattr(index, "to_timestamp") else "asfreq"  # which turns periods into others
-        noun, how = "times", f"put in empty rows for missing times, with DataFrame.{way} say"
-    elif index.dtype.kind == "f" and even_step(index) is None:
-        noun, how = "numbers", "read the values at even ones, with numpy.interp say"
-    elif told and index.dtype.kind in "iu" and not hasattr(index, "step"):
-        noun, how = "numbers", "put in empty rows for missing numbers, with DataFrame.reindex say"
-    else:
-        return
-    counted = ", in the season too" if told else ""
-    warnings.warn(
-        f"the {noun} of the index are uneven, and each row counts as one step{counted}; {how}",
-        stacklevel=stacklevel,
-    )
+def _counts_in_season(columns: Columns) -> bool:
+    return columns.season is not None and columns.clock.unit == "rows"
+
+
+def _uneven_in_words(index: Any) -> tuple[str, str]:
+    """Returns what an uneven index holds, and what to do."""
+    if index.dtype.kind == "f":
+        return "numbers", "read the values at even ones, with numpy.interp say"
+    if index.dtype.kind in "iu":
+        return "numbers", "put in empty rows for missing numbers, with DataFrame.reindex say"
+    way = "reindex" if hasattr(index, "to_timestamp") else "asfreq"  # which turns periods into others
+    return "times", f"put in empty rows for missing times, with DataFrame.{way} say"

@@ -75,7 +75,8 @@ def test_periods_with_gaps_are_taken_as_times_are(kind: str, how: str) -> None:
     uneven = data[:100].drop(data.index[[50, 97]])
     with pytest.warns(UserWarning, match=f"the times .* are uneven, .* missing times, with DataFrame.{how} say"):
         forecaster = LastValueForecaster(covariates="price").fit(uneven)
-    assert list(forecaster.predict(3, known=data[["price"]][100:103]).index) == [1, 2, 3]
+    expected = list(data.index[100:103]) if kind == "periods" else [1, 2, 3]
+    assert list(forecaster.predict(3, known=data[["price"]][100:103]).index) == expected
     forecaster.update(data[106:])
     with (
         pytest.warns(UserWarning, match="uneven"),
@@ -92,6 +93,17 @@ def test_rows_of_every_second_period_are_followed_by_such(kind: str) -> None:
     ahead = forecaster.predict(3, known=data[["price"]][50:53])
     assert list(ahead.index) == list(data.index[50:53])
     forecaster.update(data[50:55])
+
+
+def test_row_numbers_from_0_do_not_say_which_rows_they_are_of_beside_fractions() -> None:
+    data = table(pd.Index(0.5 * np.arange(ROWS)))
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100])
+    known = data[["price"]][100:103]
+    pd.testing.assert_frame_equal(
+        forecaster.predict(3, known=known.reset_index(drop=True)), forecaster.predict(3, known=known)
+    )
+    with pytest.raises(ValueError, match=r"known must hold price .* to come, 50\.0 to 51\.0; it has 50\.5"):
+        forecaster.predict(3, known=data[["price"]][101:104])
 
 
 def test_row_numbers_from_0_do_not_say_which_rows_they_are_of_beside_times() -> None:

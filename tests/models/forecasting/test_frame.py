@@ -15,7 +15,7 @@ import models
 from models.baselines.autoregression import Autoregression
 from models.forecasting.extensions import imports
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import holds_dates_as_texts, index_after, step_of, times_in
+from models.forecasting.frame import goes_by, holds_dates_as_texts, index_after, step_of, times_in
 from models.forecasting.position import longer_tail
 from small_times import REGULAR, UNEVEN, seen_wrongly
 
@@ -122,11 +122,23 @@ def test_periods_go_on_by_as_many_as_lie_between_them_or_as_their_times(
     assert index_after(index, 2).name == index.name
 
 
-def test_periods_with_gaps_are_counted_with_a_warning() -> None:
-    with pytest.warns(UserWarning, match="the times of the table's index are uneven") as warned:
-        found = index_after(WEEK.delete([3, 7]), 2)
-    assert (list(found), found.name) == ([1, 2], "step")
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (WEEK.delete([3, 7]), ["2024-01-13", "2024-01-14"]),
+        (pd.period_range("2024-01", periods=12, freq="M").delete(10), ["2025-01", "2025-02"]),
+        (pd.period_range("2024-01", periods=6, freq="2M").delete(3), ["2025-01", "2025-03"]),
+    ],
+)
+def test_periods_with_gaps_go_on_one_after_the_other_with_a_warning(index: pd.PeriodIndex, expected: list[str]) -> None:
+    said = "the times of the table's index are uneven; the forecast's rows are the periods after the last one$"
+    with pytest.warns(UserWarning, match=said) as warned:
+        found = index_after(index, 2)
+    pd.testing.assert_index_equal(found, pd.PeriodIndex(expected, freq=index.freq, name=index.name))
     assert len(warned) == 1
+
+
+def test_periods_that_go_backwards_are_refused() -> None:
     with pytest.raises(ValueError, match="go backwards; sort it by its index"):
         index_after(WEEK[::-1], 2)
 
@@ -154,6 +166,25 @@ def test_a_step_that_pandas_sees_counts_only_where_the_times_go_on_by_it(kind: s
     assert step_of(times) is None
     with pytest.warns(UserWarning, match="the times of the table's index are uneven"):
         assert list(index_after(times, 2)) == [1, 2]
+
+
+@pytest.mark.parametrize("freq", ["B", "W-SUN", "MS", pd.offsets.CustomBusinessDay(weekmask="Mon Tue")])
+def test_a_step_that_is_kept_in_another_zone_counts_only_where_clocks_go_by_it(freq: Any) -> None:
+    there = pd.date_range("2024-01-01", periods=12, freq=freq, tz="Europe/Berlin")
+    times: Any = there.tz_convert("UTC")
+    times._data._freq = there.freq  # as pandas 2 has it
+    assert goes_by(there, there.freq)
+    assert not goes_by(times, times.freq)
+
+
+@pytest.mark.parametrize("freq", ["B", "D", "h", "MS", pd.offsets.CustomBusinessDay(weekmask="Mon Tue")])
+@pytest.mark.parametrize("told", [True, False])
+def test_a_step_of_pandas_is_not_counted_out_again(freq: Any, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = pd.date_range("2024-01-01", periods=200, freq=freq)
+    times = times if told else pd.DatetimeIndex(list(times))
+    monkeypatch.setattr(pd, "date_range", None)
+    assert told or isinstance(freq, pd.offsets.CustomBusinessDay) or step_of(times) == freq
+    assert not told or step_of(times) == times.freq
 
 
 def test_a_clock_may_stand_at_an_hour_that_is_there_twice() -> None:

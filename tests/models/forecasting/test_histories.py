@@ -99,7 +99,7 @@ TABLES: dict[str, Callable[[Any, Any], Any]] = {
     ("rows", "said"),
     [
         (np.r_[0:55, 57:60], "the times of the index are uneven"),
-        (np.s_[::2], "the rows of X are 0 days 02:00:00 apart, and those of the data fitted to 0 days 01:00:00"),
+        (np.s_[::2], "the rows of X are 2 hours apart, and those of the data fitted to 1 hour;"),
     ],
     ids=["uneven", "two hours"],
 )
@@ -116,26 +116,69 @@ def test_other_times_than_those_of_fit_are_warned_of_once(
 
 def test_a_loaded_model_knows_the_step_of_its_data(hourly: VARForecaster, tmp_path: Any) -> None:
     hourly.save(tmp_path / "model")
-    with pytest.warns(UserWarning, match="the rows of X are 0 days 02:00:00 apart"):
+    with pytest.warns(UserWarning, match="the rows of X are 2 hours apart"):
         VARForecaster.load(tmp_path / "model").score(LATER[::2])
+
+
+@pytest.mark.parametrize(
+    ("index", "other", "steps"),
+    [
+        (pd.RangeIndex(0, 600, 2), pd.RangeIndex(600, 660), ("1", "2")),
+        (pd.Index(0.1 * np.arange(300)), pd.Index(0.2 * np.arange(300, 360)), ("0.2", "0.1")),
+        (
+            pd.to_timedelta(np.arange(300), unit="s"), pd.to_timedelta(90 * np.arange(60), unit="s"),
+            ("1 minute 30 seconds", "1 second"),
+        ),
+        (
+            pd.date_range("2000", periods=300, freq="ME"), pd.date_range("2030", periods=60, freq="QS"),
+            ("3 months", "1 month"),
+        ),
+        (
+            pd.period_range("2000", periods=300, freq="D"), pd.period_range("2030", periods=60, freq="W"),
+            ("7 days", "1 day"),
+        ),
+        (
+            pd.date_range("2000", periods=300, freq="B"), pd.date_range("2030", periods=60, freq="W-TUE"),
+            ("7 days", "1 day"),
+        ),
+    ],
+    ids=["numbers", "fractions", "spans", "months", "periods", "working days"],
+)  # fmt: skip
+def test_another_step_is_told_of_in_any_index(index: pd.Index, other: pd.Index, steps: tuple[str, str]) -> None:
+    forecaster = LastValueForecaster().fit(day_waves(index))
+    way = "" if index.dtype.kind in "if" else ", with DataFrame.resample say"
+    said = (
+        f"^the rows of X are {steps[0]} apart, and those of the data fitted to {steps[1]}; each counts as one step of "
+        f"theirs; bring X to their step{way}$"
+    )
+    with pytest.warns(UserWarning, match=said):
+        forecaster.score(day_waves(other))
 
 
 @pytest.mark.parametrize(
     ("index", "other"),
     [
-        (pd.RangeIndex(0, 600, 2), pd.RangeIndex(600, 660)),
-        (pd.Index(0.1 * np.arange(300)), pd.Index(0.2 * np.arange(300, 360))),
-        (pd.to_timedelta(np.arange(300), unit="s"), pd.to_timedelta(np.arange(60), unit="min")),
-        (pd.date_range("2000", periods=300, freq="MS"), pd.date_range("2030", periods=60, freq="QS")),
-        (pd.period_range("2000", periods=300, freq="D"), pd.period_range("2030", periods=60, freq="W")),
-        (pd.date_range("2000", periods=300, freq="B"), pd.date_range("2030", periods=60, freq="W-TUE")),
+        (pd.RangeIndex(0, 600, 2), pd.RangeIndex(60)),
+        (pd.Index(0.1 * np.arange(300)), pd.RangeIndex(60)),
+        (pd.date_range("2024-01-01", periods=300, freq="B"), pd.DatetimeIndex(["2025-02-21", "2025-02-24"])),
     ],
-    ids=["numbers", "fractions", "spans", "months", "periods", "working days"],
+    ids=["rows that are counted", "rows that are counted beside fractions", "friday and monday"],
 )
-def test_another_step_is_told_of_in_any_index(index: pd.Index, other: pd.Index) -> None:
-    forecaster = LastValueForecaster().fit(day_waves(index))
-    with pytest.warns(UserWarning, match="^the rows of X are .* apart"):
-        forecaster.score(day_waves(other))
+def test_rows_that_tell_no_step_are_told_of_no_other(index: pd.Index, other: pd.Index) -> None:
+    LastValueForecaster().fit(day_waves(index)).predict(1, day_waves(other))
+
+
+@pytest.mark.parametrize("form", ["groups", "list"])
+def test_series_that_are_uneven_are_told_of_by_the_first(form: str, hourly: VARForecaster) -> None:
+    parts = [LATER[:30], LATER[30:].drop(LATER.index[40]), LATER.drop(LATER.index[7])]
+    data = pd.concat(dict(zip("abc", parts, strict=True))) if form == "groups" else parts
+    first = "b" if form == "groups" else "1"
+    said = f"^the times of the index are uneven in series {first} and in 1 more, and each"
+    with pytest.warns(UserWarning, match=said) as warned:
+        hourly.predict(1, data)
+    with pytest.warns(UserWarning, match=said) as of_fit:
+        LastValueForecaster().fit(data)
+    assert (len(warned), len(of_fit)) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -166,13 +209,17 @@ def test_times_and_periods_both_say_when() -> None:
     counting.predict(2, day_waves(HOURS[:60]))
 
 
-def test_series_from_the_start_are_told_of_as_others_are() -> None:
+@pytest.mark.parametrize("given", [lambda data: data, FromStart], ids=["X", "from the start"])
+def test_uneven_series_are_told_of_unless_those_fitted_to_were_uneven(given: Any, tmp_path: Any) -> None:
     data = day_waves(HOURS.delete([50]))
+    even = LastValueForecaster().fit(day_waves(HOURS))
+    with pytest.warns(UserWarning, match="the times of the index are uneven"):
+        even.predict_one_step(given(data))
     with pytest.warns(UserWarning, match="the times of the index are uneven"):
         forecaster = LastValueForecaster().fit(data)
-    for given in (data, FromStart(data)):
-        with pytest.warns(UserWarning, match="the times of the index are uneven"):
-            forecaster.predict_one_step(given)
+    forecaster.save(tmp_path / "model")
+    for each in (forecaster, LastValueForecaster.load(tmp_path / "model")):
+        each.predict_one_step(given(data))
 
 
 @pytest.mark.parametrize("freq", ["ME", "MS", "BME", "QS", "YS", "B", "D", "W-TUE", "6h", "2MS", "15min"])
