@@ -110,23 +110,23 @@ def read_image(content: bytes, *, where: str, reading: Reading = AS_FOUND) -> Sc
             "`pdftoppm -gray -r 150 -png FILE.pdf page`"
         )
     reading.check(where)
-    return inked(decoded(content, where, reading.most_pixels), where, reading)
+    return inked(decoded(content, where, reading), where, reading)
 
 
-def decoded(content: bytes, where: str, most_pixels: int) -> np.ndarray:
+def decoded(content: bytes, where: str, reading: Reading) -> np.ndarray:
     """Returns the greys of an encoded image. Raises DataError, beginning with `where`, for one that cannot be used."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             warnings.filterwarnings("ignore", category=UserWarning, module="PIL")  # oddities of metadata
             with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-                check_size(image, where, most_pixels)
+                check_size(image, where, reading.most_pixels)
                 image.load()
-                return greys_of(image, where)
+                return greys_of(image, where, dark=reading.invert == "true")
     except UnidentifiedImageError:
         raise DataError(f"{where}: this is no image that can be read; give one of {', '.join(FORMATS)}") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise DataError(f"{where}: {too_many(most_pixels)}") from error
+        raise DataError(f"{where}: {too_many(reading.most_pixels)}") from error
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:
         if isinstance(error, DataError):
             raise
@@ -156,11 +156,11 @@ def check_pixels(width: int, height: int, where: str, most_pixels: int) -> None:
         raise DataError(f"{where}: {width} × {height}: {too_many(most_pixels)}")
 
 
-def greys_of(image: Image.Image, where: str) -> np.ndarray:
-    """Returns the greys of a loaded image, upright, uint8 (height, width)."""
+def greys_of(image: Image.Image, where: str, *, dark: bool = False) -> np.ndarray:
+    """Returns the greys of a loaded image, upright, uint8 (height, width). dark: its paper is said to be dark."""
     upright = ImageOps.exif_transpose(image)
     if upright.mode in SIXTEEN_BITS:
-        return upper_eight(np.asarray(upright, np.int64), where)
+        return upper_eight(np.asarray(upright, np.int64), where, dark=dark)
     if upright.mode == "F":
         raise DataError(f"{where}: its pixels are fractions; save it with 8 or 16 bits")
     if upright.mode == "LAB":
@@ -171,16 +171,16 @@ def greys_of(image: Image.Image, where: str) -> np.ndarray:
     return np.array(upright.convert("L"))
 
 
-def upper_eight(values: np.ndarray, where: str) -> np.ndarray:
+def upper_eight(values: np.ndarray, where: str, *, dark: bool = False) -> np.ndarray:
     """Returns the upper 8 of 16 bits, uint8. Raises DataError for values beyond 16 bits, and where fewer bits seem to
-    have been used: something is to be seen in them, and none is of the upper two bits."""
+    have been used: something is to be seen in them, and none is of the upper two bits. dark: its paper is said so."""
     low, high = int(values.min()), int(values.max())
     if low < 0 or high >= 1 << 16:
         raise DataError(f"{where}: its pixels go from {low} to {high}, beyond 16 bits; save it with 8 or 16 bits")
-    if high - low >= LEAST_CONTRAST and high < 1 << FEWER_BITS:
+    if not dark and high - low >= LEAST_CONTRAST and high < 1 << FEWER_BITS:
         raise DataError(
             f"{where}: its 16 bits hold values up to {high} of 65535 alone, as scanners of 10 to {FEWER_BITS} bits "
-            "write them; stretch them to 16 bits, or save it with 8"
+            "write them; stretch them to 16 bits, or save it with 8 (light ink on paper as dark: say invert 'true')"
         )
     return (values >> 8).astype(np.uint8)
 

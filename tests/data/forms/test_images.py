@@ -124,6 +124,14 @@ def test_what_cannot_be_used_is_said_in_one_line_that_names_the_place(kind: str)
     assert "\n" not in str(found.value)
 
 
+def test_a_dark_page_of_sixteen_bits_is_read_where_its_ink_is_said_to_be_light() -> None:
+    dark = encoded(Image.fromarray((60 - GREY // 5).astype(np.uint16) << 8))
+    np.testing.assert_array_equal(read(dark, invert="true"), 195 + GREY // 5)
+    for other in ("auto", "false"):
+        with pytest.raises(DataError, match=r"\d+ of 65535 alone, .* \(light ink on paper .*: say invert 'true'\)$"):
+            read(dark, invert=other)
+
+
 def test_an_image_of_too_many_pixels_is_refused_before_it_is_unpacked() -> None:
     content = KINDS["png"]()
     with pytest.raises(DataError, match=r"20 × 8: the image has more than 100 pixels; make it smaller, or raise"):
