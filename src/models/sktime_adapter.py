@@ -160,8 +160,9 @@ class SktimeForecaster(BaseForecaster):
         cutoff: Any = self.cutoff
         if fh.is_relative and cutoff.dtype.kind == "M" and cutoff.freq is None:
             raise ValueError(
-                f"the times of y have no step that sktime knows, so that fh cannot count from {cutoff[0]}; give times, "
-                "as ForecastingHorizon(times, is_relative=False)"
+                f"the times of y have no step that sktime knows, so that fh cannot count from {cutoff[0]}; fill y to "
+                "even steps before fit, with y.asfreq('B') for working days say; for rows of y and those that follow "
+                "an even end, ForecastingHorizon(times, is_relative=False) does"
             )
         index: Any = fh.to_absolute_index(cutoff)
         if kind_of(index) != kind_of(rows.index):

@@ -90,9 +90,13 @@ def test_steps_back_count_what_the_index_counts() -> None:
         (
             "times with gaps",
             [1],
-            "the times of y have no step that sktime knows, so that fh cannot count from 2024-02-21",
+            r"the times of y have no step that sktime knows, so .* from 2024-02-21 .*; fill y to .*asfreq",
         ),
-        ("times with gaps", at(DAYS[-1:]), "the times of y have no even step at their end, 2024-02-21"),
+        (
+            "times with gaps",
+            at(DAYS[-1:]),
+            r"the times of y have no even step at their end, 2024-02-21 .*; fill y to .*asfreq",
+        ),
         ("times with gaps", at(DAYS[[20]]), "fh asks for 2024-01-21 00:00:00, which is no row of y"),
         (
             "periods with gaps",
@@ -111,6 +115,13 @@ def test_rows_that_are_not_there_are_refused_in_one_line(kind: str, fh: Any, mes
     with pytest.raises(ValueError, match=message) as refused:
         fitted(INDICES[kind]).predict(fh=fh)
     assert "\n" not in str(refused.value)
+
+
+def test_working_days_without_holidays_go_on_once_they_are_filled_to_even_steps() -> None:
+    days = pd.date_range("2024-01-01", periods=50, freq="B").delete([20, 47])
+    y = pd.Series(np.arange(48.0), index=days).asfreq("B")
+    found = SktimeForecaster(LastValueForecaster()).fit(y).predict(fh=[1])
+    assert list(found.index) == [pd.Timestamp("2024-03-11")]
 
 
 def test_hours_of_days_that_sktime_takes_for_others_are_refused() -> None:

@@ -61,8 +61,8 @@ def rows_to_come(seen: Any, last: Any) -> pd.Index:
         return coming
     if isinstance(seen, pd.DatetimeIndex):
         raise ValueError(
-            f"the times of y have no even step at their end, {seen[-1]}, so that no row after it is known; put in "
-            "empty rows for missing times, with DataFrame.asfreq say"
+            f"the times of y have no even step at their end, {seen[-1]}, so that no row after it is known; fill y "
+            "to even steps before fit, with y.asfreq('B') for working days say"
         )
     if isinstance(seen, pd.PeriodIndex):
         return pd.period_range(seen[-1], last, freq=seen.freq)[1:]

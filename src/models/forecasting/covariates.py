@@ -145,7 +145,8 @@ def _cycles(index: Any, calendar: Any) -> tuple[str, ...]:
         cycles = cycles_that_fit(index)
         if not cycles:
             warnings.warn(
-                'calendar="auto" tells the model of no cycle: the index covers none twice, with four rows each time',
+                'calendar="auto" tells the model of no cycle: one needs two whole cycles of at least 4 rows each in '
+                "the index; leave calendar out, or give more rows",
                 stacklevel=7,
             )
         return cycles

@@ -80,6 +80,11 @@ def key_as_plain(key: Any) -> Any:
 
     if isinstance(key, pd.Timestamp | pd.Timedelta | pd.Period):
         return {"index": index_as_plain(pd.Index([key]))}
+    if not isinstance(key, str | int | float | np.generic):
+        raise ValueError(
+            f"a group is named {key!r}, which cannot be saved; name groups by texts, numbers, or times, spans or "
+            "periods of pandas (a date by pandas.Timestamp), and fit anew"
+        )
     return plain(key, "the name of a group")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,6 @@ def test_groups_called_by_times_are_saved(keys: list[Any], tmp_path: Path) -> No
     loaded.update(pd.concat({keys[1]: rows[40:]}))
 
 
-def test_a_group_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
-    data = pd.concat({pd.Interval(0, 1): table(range(40)), pd.Interval(1, 2): table(range(40))})
-    with pytest.raises(ValueError, match=r"the name of a group is Interval.*; give a name, a number") as refused:
-        LastValueForecaster().fit(data).save(tmp_path / "saved")
-    assert "\n" not in str(refused.value)
-
-
 STEPS = {
     "holidays": pd.offsets.CustomBusinessDay(holidays=["2024-02-26", "2024-02-27", "2024-03-05"]),
     "week": pd.offsets.CustomBusinessDay(2, weekmask="Sun Mon Tue Wed Thu"),
@@ -62,6 +56,17 @@ def test_steps_of_ones_own_are_saved(step: Any, tmp_path: Path) -> None:
     loaded = LastValueForecaster.load(tmp_path / "saved")
     assert list(loaded.predict(20).index) == list(index[40:])
     loaded.update(table(index)[40:])
+
+
+@pytest.mark.parametrize("keys", [[date(2024, 1, 1), date(2024, 2, 1)], list(pd.interval_range(0, 2))])
+def test_groups_whose_names_cannot_be_saved_are_told_which_can(keys: list[Any], tmp_path: Path) -> None:
+    days = pd.date_range("2024-01-01", periods=60, freq="D")
+    forecaster = LastValueForecaster().fit(pd.concat({key: table(days) for key in keys}))
+    said = r"^a group is named .*, which cannot be saved; name groups by texts, numbers, or times, spans or periods of"
+    with pytest.raises(ValueError, match=said) as refused:
+        forecaster.save(tmp_path / "saved")
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "saved").exists()
 
 
 def test_a_step_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
