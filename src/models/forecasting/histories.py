@@ -109,7 +109,8 @@ def step_between(index: Any) -> Step | None:
         if even_periods(index) is None and step_of(times) is None:
             return None
         steps = np.diff(times.as_unit("ns").asi8)
-        return Step("times", float(steps.min()), float(np.median(steps)), months_apart(times))
+        months = months_apart(times) if steps.min() > 27 * DAY else None
+        return Step("times", float(steps.min()), float(np.median(steps)), months)
     if index.dtype.kind == "m":
         index, unit = index.as_unit("ns").astype(np.int64), "spans"
     else:
