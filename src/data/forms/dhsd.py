@@ -19,7 +19,7 @@ from data.files.npz import read_arrays
 from data.files.published import PutByHand
 from data.files.table_files import TextFormat, read_frame
 from data.forms.hand import stand_in_words
-from data.forms.images import LEAST_CONTRAST, MOST_PIXELS, content_of, decoded
+from data.forms.images import LEAST_CONTRAST, Reading, content_of, decoded
 from data.forms.ink import KINDS, training_words
 from data.forms.parts import check_share, check_writers, groups_of, held_out, three_parts
 from data.forms.pieces import VOCABULARIES, in_parts
@@ -61,7 +61,7 @@ def packed(folder: Path, target: Path) -> None:
     Raises DataError for an image that is missing or damaged, or not the published one.
     """
     names = rows_of(folder / TABLE)[COLUMNS[0]]
-    images = np.stack([decoded(content_of(folder / name, name), name, MOST_PIXELS) for name in names])
+    images = np.stack([decoded(content_of(folder / name, name), name, Reading()) for name in names])
     check_images(target, images)
     np.savez_compressed(target, allow_pickle=False, images=images)
 
