@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 COMMA_NUMBER = re.compile(r"([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)")
+OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}")  # as people write it
 PARTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # points that part thousands
 
 
@@ -36,6 +37,14 @@ def with_point(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     return None if "." in cell else COMMA_NUMBER.sub(r"\1.\2", cell) if COMMA_NUMBER.fullmatch(cell.strip()) else cell
+
+
+def said_of_cell(cell: str, decimal: str) -> str:
+    """Says, in brackets, what to write for a date that is no ISO date, or as `said_of_point`; nothing for any other
+    cell."""
+    if OTHER_DATE.fullmatch(cell.strip()) is not None:
+        return " (write dates as year-month-day, such as 2024-12-31)"
+    return said_of_point(cell, decimal)
 
 
 def said_of_point(cell: str, decimal: str) -> str:

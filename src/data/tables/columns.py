@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
-from data.files.cells import numbers_of, said_of_point
+from data.files.cells import numbers_of, said_of_cell
 from data.files.table_files import TextFormat
 
 MOST_NAMED = 8
@@ -84,7 +84,7 @@ def fault(name: str, column: Any, use: Use) -> Unusable | None:
         return Unusable(name, f"column {name!r} holds dates", dated=True)
     cell = str(column.iloc[bad[0]])
     comma = use.commas and DECIMAL_COMMA.fullmatch(cell) is not None
-    hint = f" ({comma_in_words(cell)})" if comma else said_of_point(cell, use.decimal)
+    hint = f" ({comma_in_words(cell)})" if comma else said_of_cell(cell, use.decimal)
     return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
 
 
@@ -120,9 +120,23 @@ def way_out(
         return with_commas("mend the file; no other column is left to model", commas)
     times = [unusable.name for unusable in faults if orders and unusable.dated]
     once = [name for name in times if bool(frame[name].notna().all()) and bool(frame[name].is_unique)]
-    time = {"time": once[0]} if once else {}
+    placed = {"time": once[0]} if once else grouped_times(frame, times)
+    kept = [name for name in modelled if name != placed.get("group")]
     word = "it" if len(faults) == 1 else "them"
-    return Advice(f"mend {word}, or go on without {word}:", {"columns": modelled, **time, **commas})
+    several = f" (times of {times[0]!r} repeat; several series need a group)" if times and not placed else ""
+    return Advice(f"mend {word}, or go on without {word}{several}:", {"columns": kept or modelled, **placed, **commas})
+
+
+def grouped_times(frame: pd.DataFrame, times: Sequence[str]) -> dict[str, str]:
+    """Returns the arguments that name the first column of times, and as group the column of fewest values beside which
+    no time stands twice; nothing where there is none. A group has two rows at least, in the mean."""
+    if not times or frame[times[0]].isna().any():
+        return {}
+    others = [str(name) for name in frame.columns if name not in times and frame[name].dtype.kind != "f"]
+    counts = {name: frame[name].nunique() for name in others if frame[name].notna().all()}
+    told = sorted((count, name) for name, count in counts.items() if 2 * count <= len(frame))
+    found = [name for _, name in told if not frame.duplicated([name, times[0]]).any()]
+    return {"group": found[0], "time": times[0]} if found else {}
 
 
 def advice_of_model(faults: Sequence[Unusable]) -> Advice:

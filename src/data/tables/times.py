@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError
-from data.files.cells import numbers_of, said_of_point
+from data.files.cells import numbers_of, said_of_cell
 from data.tables.digit_dates import FEWEST_DATES, dates_of_digits, refuse_dates_gone_wrong, warn_of_counts
 
 FEWEST_STEPS = 9
@@ -50,7 +50,7 @@ def read_times(
         cell = str(column.iloc[row])
         raise DataError(
             f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date"
-            f"{said_of_point(cell, decimal)}"
+            f"{said_of_cell(cell, decimal)}"
         )
     digits = None if times.dtype.kind == "M" else dates_of_digits(times[needed], fewest=1 if of_model else FEWEST_DATES)
     if digits is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -401,6 +402,36 @@ def test_dates_are_no_features(tmp_path: Path, values: list[str | None]) -> None
     pd.DataFrame({"when": pd.to_datetime(pd.Series(values)), "x": [1.0, 2.0, 3.0]}).to_parquet(path)
     with pytest.raises(DataError, match=r"column 'when' holds dates or durations; mend it, or go on without it"):
         read_sequences(str(path), columns=None)
+
+
+@pytest.mark.parametrize(
+    ("shops", "advice"),
+    [
+        (["01", "01", "02", "02"], "or go on without it: columns=['sales'], group='shop', time='day'"),
+        (["01", "01", "01", "01"], r"or go on without it (times of 'day' repeat; several series need a group): "),
+    ],
+)
+def test_times_that_repeat_are_advised_with_what_tells_series_apart(
+    shops: list[str], advice: str, tmp_path: Path
+) -> None:
+    """Without a group the rows of several shops would be one series."""
+    path = tmp_path / "sales.csv"
+    rows = zip(["2024-01-01", "2024-01-02"] * 2, shops, [1.5, 2.5, 3.5, 4.5], strict=True)
+    path.write_text("day,shop,sales\n" + "".join(f"{day},{shop},{sales}\n" for day, shop, sales in rows))
+    with pytest.raises(DataError, match=re.escape(advice)):
+        read_sequences(str(path), columns=None)
+
+
+@pytest.mark.parametrize("cell", ["31.12.2023", "12/31/2023", "31-12-23"])
+@pytest.mark.parametrize("decimal", ["point", "comma"])
+def test_dates_as_people_write_them_are_told_how_to_write(cell: str, decimal: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"day;x\n{cell};1\n{cell};2\n")
+    said = re.escape("(write dates as year-month-day, such as 2024-12-31)")
+    with pytest.raises(DataError, match=f"'{cell}' is neither a finite number nor an ISO date {said}"):
+        read_sequences(str(path), columns=["x"], time="day", delimiter="semicolon", decimal=decimal)
+    with pytest.raises(DataError, match=f"'{cell}' is not a finite number {said}"):
+        read_sequences(str(path), columns=None, delimiter="semicolon", decimal=decimal)
 
 
 def test_a_missing_date_and_an_infinite_time_are_refused(tmp_path: Path) -> None:
