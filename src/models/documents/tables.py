@@ -19,6 +19,7 @@ DOCUMENT, PAGE, WORD = "document", "page", "word"
 SIDES, SIZE = ("x0", "y0", "x1", "y1"), ("page_width", "page_height")
 COLUMNS = (DOCUMENT, PAGE, WORD, *SIDES, *SIZE)
 LABEL, PROBABILITY, ENTITY, CHUNKS = "label", "probability", "entity", "chunks"
+OF_FILE = "_of_file"  # behind the name of a column that a model's own would replace
 ADVICE = "give a number, or leave it empty"
 MOST_PAGE = 32_767
 
@@ -136,8 +137,9 @@ def predicted_table(predictor: DocumentPredictor, table: pd.DataFrame) -> pd.Dat
     """Returns what a model says of the documents of a table.
 
     Of tags the rows of the table with label, probability, entity (its number in the document, from 1) and chunks, in
-    how many parts the document was read; they are empty where no word is read, and entity outside of one. Of classes a
-    row a document, in their order: document, label, its probability, chunks, and probability_<class> of every class.
+    how many parts the document was read; they are empty where no word is read, and entity outside of one. A column of
+    the table that has one of these names is kept under that name with `OF_FILE`. Of classes a row a document, in their
+    order: document, label, its probability, chunks, and probability_<class> of every class.
     Raises as `documents_in` and `DocumentPredictor.tags`.
     """
     found = documents_in(table)
@@ -156,8 +158,16 @@ def tagged_table(predictor: DocumentPredictor, table: pd.DataFrame, found: list[
     entity = pd.Series(numbers).astype("Int64")
     said = {LABEL: labels, PROBABILITY: probabilities, ENTITY: entity.mask(entity == 0),
             CHUNKS: pd.Series(chunks).astype("Int64")}  # fmt: skip
-    kept = table.drop(columns=[name for name in said if name in table.columns]).reset_index(drop=True)
-    return kept.assign(**said)
+    return kept_columns(table, tuple(said)).reset_index(drop=True).assign(**said)
+
+
+def kept_columns(table: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+    """Returns the table with `OF_FILE` behind the names of columns that are called as those that a model adds, as often
+    as makes each name one that is not there."""
+    others = {name: name + OF_FILE for name in names if name in table.columns}
+    while again := [name for name, other in others.items() if other in table.columns]:
+        others |= {name: others[name] + OF_FILE for name in again}
+    return table.rename(columns=others)
 
 
 def classified_table(predictor: DocumentPredictor, found: list[Rows]) -> pd.DataFrame:

@@ -212,7 +212,7 @@ def test_a_table_comes_back_with_tags(documents: list[Document], vocabulary: Voc
     table.loc[:, "word"] = ["\u200b" if i == 80 else word for i, word in enumerate(table["word"])]
     with pytest.warns(UserWarning, match=r"^1 of 240 rows have no word; nothing is said of them$"):
         found = predicted_table(own, table)
-    assert list(found.columns) == [*COLUMNS, "more", "label", "probability", "entity", "chunks"]
+    assert list(found.columns) == [*COLUMNS, "label_of_file", "more", "label", "probability", "entity", "chunks"]
     expected = own.tags(documents[:1])[0]
     assert tuple(found["label"][:80]) == expected.labels
     np.testing.assert_allclose(found["probability"][:80], expected.probabilities, atol=1e-9)

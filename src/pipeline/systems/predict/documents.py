@@ -9,6 +9,7 @@ import pandas as pd
 from data.base import DataError
 from data.documents.table import NEEDED, PAGE, SIDES, SIZE, WordTable
 from data.files.table_files import TextFormat
+from models.documents.tables import OF_FILE
 from pipeline.host.errors import PipelineError
 from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
@@ -22,6 +23,13 @@ def read_words(settings: PredictConfig) -> pd.DataFrame:
         table = WordTable.read(settings.data.path, TextFormat(settings.data.delimiter, settings.data.decimal))
         numbers = {name: table.numbers(name) for name in (PAGE, *SIDES, *SIZE)}
         return table.frame.assign(**numbers, **{name: table.texts(name) for name in NEEDED if name not in numbers})
+
+
+def said_of_kept_columns(frame: pd.DataFrame, found: pd.DataFrame) -> None:
+    """Prints the columns of the file that have other names in the predictions, which have columns of those names."""
+    others = [str(name) for name in found.columns if str(name).endswith(OF_FILE) and name not in frame.columns]
+    if others:
+        print(f"the file has columns that the model adds too; the file's own are kept as {', '.join(others)}")
 
 
 def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
@@ -47,5 +55,6 @@ def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     parts = f", {long} of them read in overlapping chunks" if long else ""
     if model.metadata.metadata["gives"] == "classes":
         return found, f"classes of {count} documents{parts}"
+    said_of_kept_columns(frame, found)
     found[PAGE] = found[PAGE].astype(int)
     return found, f"tags of {int(found['label'].notna().sum())} words in {count} documents{parts}"

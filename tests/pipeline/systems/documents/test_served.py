@@ -105,6 +105,21 @@ def test_a_model_that_cuts_is_no_model_for_a_file(tmp_path: Path) -> None:
             predicted_documents(model, asked(tmp_path / "no-file.csv"))
 
 
+def test_columns_of_a_file_that_the_model_adds_too_are_kept(
+    logged: Any, documents: list[Document], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, path = mlflow.pyfunc.load_model(logged.path), tmp_path / "own.csv"
+    table_of(documents).assign(label="invoice", label_of_file="before", chunks=7).to_csv(path, index=False)
+    found, _ = predicted_documents(model, asked(path))
+    said, tags = capsys.readouterr().out, logged.head == "tags"
+    assert ("the file's own are kept as label_of_file_of_file, chunks_of_file" in said) == tags
+    if tags:
+        assert set(found["label"]) <= {"O", "a"}
+        assert [set(found[name]) for name in ("label_of_file", "label_of_file_of_file", "chunks_of_file")] == [
+            {"before"}, {"invoice"}, {"7"},
+        ]  # fmt: skip
+
+
 def test_a_file_is_predicted_row_by_row(logged: Any, documents: list[Document], tmp_path: Path) -> None:
     model, path = mlflow.pyfunc.load_model(logged.path), tmp_path / "own.csv"
     table = table_of(documents).assign(more="x")
