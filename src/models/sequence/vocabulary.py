@@ -47,7 +47,7 @@ class Vocabulary:
             )
         made = cls(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
         if made.size < pieces:
-            raise ValueError(f"the texts allow {made.size} pieces, and {pieces} were asked for; ask for fewer")
+            raise ValueError(f"the texts allow {least} to {made.size} pieces, and {pieces} were asked for")
         return made
 
     @cached_property

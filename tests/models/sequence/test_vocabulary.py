@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -64,8 +65,10 @@ def test_bytes_that_are_no_text_are_marked() -> None:
 def test_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"pieces must be at least 262, for the bytes, 4 signs and 2 tags; got 261"):
         Vocabulary.train(TEXTS, pieces=261, tags=TAGS)
-    with pytest.raises(ValueError, match=r"the texts allow \d+ pieces, and 4000 were asked for; ask for fewer"):
+    with pytest.raises(ValueError, match=r"^the texts allow 260 to \d+ pieces, and 4000 were asked for$") as refused:
         Vocabulary.train(TEXTS, pieces=4000)
+    for told in re.findall(r"\d+", str(refused.value))[:2]:
+        assert Vocabulary.train(TEXTS, pieces=int(told)).size == int(told)
     with pytest.raises(ValueError, match=r"tag '<2en>' is named twice"):
         Vocabulary.train(TEXTS, pieces=300, tags=("<2en>", "<2de>", "<2en>"))
     with pytest.raises(ValueError, match=r"there is no tag '<2fr>'; there are <2en>, <2de>"):

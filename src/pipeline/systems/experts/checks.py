@@ -35,6 +35,19 @@ def check(settings: ExpertsConfig) -> None:
         )
 
 
+def check_tasks(settings: ExpertsConfig, tasks: int) -> None:
+    """Raises PipelineError, which says what to set, for an arm whose adapters are chosen where the data have fewer than
+    three tasks, or fewer tasks than adapters."""
+    arm, count = settings.experts.arm, settings.adapter.count or 0
+    _, kind = parts_of(arm)
+    if kind in ("dynamic", "shared") and tasks < max(3, count):
+        raise PipelineError(
+            f"experts.arm={arm}: adapter {kind} needs at least 3 tasks and 2 to that many adapters, and there "
+            f"{'is 1 task, a pair' if tasks == 1 else f'are {tasks} tasks, pairs'} of languages; "
+            + (f"take experts.arm={arm.replace(kind, 'static')}" if tasks < 3 else f"lower adapter.count={count}")
+        )
+
+
 def check_packages() -> None:
     """Raises PipelineError, which says how to install it, without a package that texts or scores need."""
     try:

@@ -15,6 +15,7 @@ from pipeline.job.vocabulary import refuse_another
 from pipeline.settings.job import Job
 from pipeline.systems.experts.arms import idle, tag_of
 from pipeline.systems.experts.bars import scored_bars
+from pipeline.systems.experts.checks import check_tasks
 from pipeline.systems.experts.comparison import TRANSLATION
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import evaluate, predictor_of
@@ -101,6 +102,7 @@ def train(settings: ExpertsConfig, job: Job) -> float:
         if settings.fewshot.languages:
             data, base = split(settings, data)
     refuse_unlike(fingerprint(asdict(settings), data.checksum))
+    check_tasks(settings, len((base or data).tasks))
     with clock.stage("tokenise"):
         vocabulary = vocabulary_of(settings, base or data, data.tasks)
         loaded = Loaded(data, vocabulary, encoded(settings, data, vocabulary), device)
