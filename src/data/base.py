@@ -147,7 +147,7 @@ class Dataset:
     stand_in: generated in place of real data; no claim is made from it.
     common_scale: standardise all features by one scale instead of one each (pixels of a video).
     image_shape: (rows, columns) when the features are the pixels of an image, row by row.
-    time_name: the column that `Sequences.times` come from.
+    time_name: the column that `Sequences.times` come from. group_name: the column that told the sequences apart.
     checksum: SHA-256 of the values, masks, names and split (see `checksum_of`).
     """
 
@@ -164,6 +164,7 @@ class Dataset:
     common_scale: bool = False
     image_shape: tuple[int, int] | None = None
     time_name: str | None = None
+    group_name: str | None = None
 
     @property
     def parts(self) -> dict[str, Sequences]:

@@ -217,4 +217,5 @@ def load_table(
         units=tuple((units or {}).get(name, "") for name in names),
         source=f"{SOURCE}{file.name}",
         time_name=time,
+        group_name=group,
     )

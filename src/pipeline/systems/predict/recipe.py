@@ -93,6 +93,18 @@ def said_of_times_left_out(model: Any, time: str | None) -> None:
         print(f"without times: the model's data had a column {known!r}; if this file has it, {setting} adds the times")
 
 
+def said_of_groups_left_out(model: Any, group: str | None, sequences: int) -> None:
+    """Prints how to forecast each group, where the model's data had a column of them, none is named and the file is
+    one of so many `sequences`. group: the setting `data.group`."""
+    known = model.metadata.metadata.get("group")  # None too for a model that was logged before it was noted
+    if known is not None and group is None and sequences == 1:
+        setting = shlex.quote(f"data.group={in_a_setting(known)}")
+        print(
+            f"without groups: all rows are one sequence; the model's data had a column {known!r}; if this file has it, "
+            f"{setting} makes one forecast of each"
+        )
+
+
 def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
     """Returns what a forecaster says of the sequences of a file, and words about it. Raises PipelineError for settings
     of other models."""
@@ -114,6 +126,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
         predicted.insert(2, data.time, times_of_predictions(sequences, settings.horizon))
         if settings.horizon:
             said_of_uneven_times(sequences)
+    said_of_groups_left_out(model, data.group, len(sequences))
     said_of_times_left_out(model, data.time)
     said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"

@@ -35,7 +35,10 @@ def close(
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
     readout = "" if lags is None else plain("readout", job.choices.get("readout") or "")
     run.tags({"validation_mse": repr(trained.validation_mse), "readout": readout})
-    kept = trained_model(forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, time=dataset.time_name)
+    kept = trained_model(
+        forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, time=dataset.time_name,
+        group=dataset.group_name,
+    )  # fmt: skip
     uri = keep_model(run, kept, settings.tracking, FORECASTS)
     if not study.full:
         test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"

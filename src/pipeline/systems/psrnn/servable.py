@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from models.forecasting.forecaster import Forecaster, read_description, save_for
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 
 SERVED = Path(__file__).with_name("served.py")
-TIME = "time.json"  # beside the saved parameters: the name of the column of times
+TIME, GROUP = "time.json", "group.json"  # beside the saved parameters: the name of the column of times, of groups
 EXAMPLE_ROWS = 10
 MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one answer, unless it is told otherwise
 
@@ -40,7 +40,7 @@ def servable(parameters: Path) -> Servable:
     """Returns what MLflow makes a model of, given the folder of a saved forecaster with `EXAMPLE` in it. The source of
     a class of one's own is among the files."""
     description = read_description(parameters)
-    names, home, time = description["feature_names"], top(description["class"]), time_column(parameters)
+    names, home, time = description["feature_names"], top(description["class"]), column_in(parameters, TIME)
     own = None if home == TRAVELS else home
     example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str}, **EXACT)
     return Servable(
@@ -49,7 +49,12 @@ def servable(parameters: Path) -> Servable:
         signature=signature(names),
         example=(example, {"horizon": 0}),
         requirements=pinned(description.get("requirements", ())),
-        metadata={"columns": names, "history": description.get("history", 0), "time": time},
+        metadata={
+            "columns": names,
+            "history": description.get("history", 0),
+            "time": time,
+            "group": column_in(parameters, GROUP),
+        },
         model_config={"most_rows": MOST_ROWS, "refuses_diverged": True, "own_module": own, "time": time},
     )
 
@@ -59,21 +64,27 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
     return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
 
 
-def save(forecaster: Forecaster, time: str | None, folder: Path) -> None:
-    """Writes the forecaster into an existing folder, and the column of times that its data had, if any."""
+def save(forecaster: Forecaster, columns: Mapping[str, str | None], folder: Path) -> None:
+    """Writes the forecaster into an existing folder, and the columns of times and of groups that its data had, if any.
+    columns: by `TIME` and `GROUP`."""
     save_forecaster(forecaster, folder)
-    if time is not None:
-        (folder / TIME).write_text(json.dumps(time), encoding="utf-8")
+    for file, column in columns.items():
+        if column is not None:
+            (folder / file).write_text(json.dumps(column), encoding="utf-8")
 
 
-def time_column(folder: Path) -> str | None:
-    """Returns the column of times that `save` wrote; None where the data had none, or it was not noted yet."""
-    file = folder / TIME
+def column_in(folder: Path, name: str) -> str | None:
+    """Returns the column that `save` wrote under `TIME` or `GROUP`; None where the data had none, or it was not noted
+    yet."""
+    file = folder / name
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
-def trained_model(forecaster: Forecaster, rows: np.ndarray, error: float, *, time: str | None = None) -> TrainedModel:
+def trained_model(
+    forecaster: Forecaster, rows: np.ndarray, error: float, *, time: str | None = None, group: str | None = None
+) -> TrainedModel:
     """Returns a forecaster as it is kept. rows: (time, feature) in the data's own units, of which the first are its
-    example; error: of the validation part; time: the column of times of its data, if they had one."""
+    example; error: of the validation part; time, group: the columns of times and of groups of its data, if they had
+    any."""
     example = example_frame(rows[:EXAMPLE_ROWS], forecaster.feature_names)
-    return TrainedModel(partial(save, forecaster, time), servable, example, error)
+    return TrainedModel(partial(save, forecaster, {TIME: time, GROUP: group}), servable, example, error)

@@ -14,7 +14,7 @@ from mlflow.tracking import MlflowClient
 
 from models.baselines.networks import GRUNetwork
 from pipeline.compare.jobs import job_row
-from pipeline.systems.predict.recipe import model_history, said_of_uneven_times
+from pipeline.systems.predict.recipe import model_history, said_of_groups_left_out, said_of_uneven_times
 from pipeline.systems.psrnn import refine
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.load import warn_of_short_sequences
@@ -126,3 +126,31 @@ def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, clie
     assert (told in without.out, told in given.out) == (True, False)
     assert pd.read_csv(output)["the hour"].tolist() == ["2024-01-06 00:00:00", "2024-01-06 01:00:00"]
     assert "beam=2: this model forecasts; leave it out" in run_pipeline(*asked, "beam=2").error
+
+
+def test_a_model_knows_which_column_had_the_groups_of_its_data(run_pipeline, client, tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=240)
+    file, named = tmp_path / "t.csv", 'data.group="the shop"'
+    pd.DataFrame({"the shop": ["a"] * 120 + ["b"] * 120, "x": values}).to_csv(file, index=False)
+    trained = run_pipeline("data=table", f"data.path={file}", named, "model=last_value", "refine=none")
+    assert trained.status == 0, trained.err
+    (run,) = client.search_runs(["1"])
+    output = tmp_path / "out.csv"
+    asked = ("recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={file}", f"output={output}")
+    without, given = (run_pipeline(*asked, "horizon=2", *more) for more in ((), (named,)))
+    told = f"the model's data had a column 'the shop'; if this file has it, '{named}' makes one forecast of each"
+    assert (told in without.out, told in given.out) == (True, False)
+    assert pd.read_csv(output)["sequence"].tolist() == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("known", "group", "sequences", "lines"),
+    [({"group": "shop"}, None, 1, 1), ({"group": "shop"}, "shop", 1, 0), ({"group": "shop"}, None, 2, 0),
+     ({"group": None}, None, 1, 0), ({}, None, 1, 0)],
+)  # fmt: skip
+def test_groups_are_said_to_be_left_out_of_models_that_know_of_them(
+    known: dict, group: str | None, sequences: int, lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = SimpleNamespace(metadata=SimpleNamespace(metadata=known))
+    said_of_groups_left_out(model, group, sequences)
+    assert capsys.readouterr().out.count("data.group=shop makes one forecast of each") == lines
