@@ -13,6 +13,7 @@ from models.runtime.parameters import shown
 
 AUTO, EXACT = "auto", "exact"
 PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
+PRECISION = {torch.float64: "double", torch.float32: "single", torch.float16: "half"}
 LARGEST_SEED = 2**63 - 1
 FIRST = 32  # products, after which an estimate with a tolerance is looked at first
 
@@ -95,10 +96,16 @@ def until_sure(estimates: Iterable[Estimate], tolerance: float | None, dtype: to
     return so_far
 
 
+def precision_word(dtype: torch.dtype) -> str:
+    """Returns what the precision of this type is called; for types without such a word, their own name."""
+    return PRECISION.get(dtype, str(dtype).removeprefix("torch."))
+
+
 def advice(method: str, dtype: torch.dtype) -> str:
     """Returns what is to be done for a smaller error by this method, with a matrix of this type."""
     if method != EXACT:
         return "give more products"
     if dtype != torch.float64:
-        return "the rounding of single precision may leave so much: give the matrix in double precision"
+        word = precision_word(dtype)
+        return f"the rounding of {word} precision may leave so much: give the matrix in double precision"
     return "the rounding of the matrix may leave so much, and less only of another matrix, such as one with a ridge"

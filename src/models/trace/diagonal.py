@@ -78,7 +78,7 @@ def estimate_diagonal(
     if method != AUTO:
         check_budget(METHODS[method], most, own.size)
     pool = Pool(own, seed=seed, distribution="rademacher")
-    return until_sure(diagonals_by_budget(pool, method, most, tolerance), tolerance, own.dtype)[-1]
+    return until_sure(diagonals_by_budget(pool, method, most, tolerance), tolerance, own.rounded_to)[-1]
 
 
 def diagonals_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[DiagonalEstimate]:

@@ -136,7 +136,7 @@ def trace_estimates(
     most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
         check_budget(method, most, matrix.size)
-    return until_sure(traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance), tolerance, matrix.dtype)
+    return until_sure(traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance), tolerance, matrix.rounded_to)
 
 
 def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
@@ -166,14 +166,14 @@ def exact_sums(matrix: Matrix) -> tuple[float, float, float, Terms]:
     """Returns the trace and ‖·‖_F² of a matrix, in float64, a bound of what rounding makes of the trace, and its terms.
 
     Of f(A), where its products come from an iteration, which is not exact, they are found by all eigenvalues of A; the
-    bound is that of `moved_by_rounding` with ε of the largest, ε of A's precision, 0 for any other matrix. Raises
-    OracleError as `models.trace.pool.whole` and f do.
+    bound is that of `moved_by_rounding` with ε of the largest, ε of the precision that A is given in, 0 for any other
+    matrix. Raises OracleError as `models.trace.pool.whole` and f do.
     """
     asked = iterated(matrix)
     if asked is None:
         dense = whole_in_double(matrix)
         return float(dense.trace()), float(dense.square().sum()), 0.0, Terms()
-    (inner_matrix, function), epsilon = asked, torch.finfo(matrix.dtype).eps
+    (inner_matrix, function), epsilon = asked, torch.finfo(matrix.rounded_to).eps
     eigenvalues = torch.linalg.eigvalsh(whole(inner_matrix).double()).unsqueeze(0)
     values = function_of_values(function, eigenvalues, epsilon)
     error = moved_by_rounding(function, eigenvalues, epsilon * eigenvalues.abs().amax())

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, until_sure
+from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, precision_word, until_sure
 from models.trace.lanczos import lanczos, ritz, rows_at_once
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Checked, OracleError, refuse_asymmetric_products
@@ -27,7 +27,6 @@ from models.trace.unfinished import to_come
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
 FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the products say that A is symmetric
 SINGULAR = 4  # times ε√n: of rows scaled to a diagonal of 1, the rounding of all entries moves no eigenvalue so far
-PRECISION = {torch.float64: "double", torch.float32: "single"}
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,14 @@ def estimate_logdet(
     default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT
     most = check_budget_arguments(default if products is None else products, tolerance, seed)
     if own.size <= most:
-        return until_sure([exact_logdet(own)], tolerance, own.dtype)[-1]
+        return until_sure([exact_logdet(own)], tolerance, own.rounded_to)[-1]
     if most < FEWEST * steps + LOOKED_AT:
         raise ValueError(
             f"products={most} are fewer than {FEWEST} vectors of {steps} Lanczos steps need; give "
             f"{FEWEST * steps + LOOKED_AT} or more"
         )
     estimates = logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed)
-    estimate = until_sure(estimates, tolerance, own.dtype)[-1]
+    estimate = until_sure(estimates, tolerance, own.rounded_to)[-1]
     warn_of_steps(estimate, steps)
     return estimate
 
@@ -174,8 +173,8 @@ def refuse_singular(dtype: torch.dtype) -> NoReturn:
     """Raises OracleError for a matrix of this type with an eigenvalue that its rounding does not tell from 0."""
     way = "" if dtype == torch.float64 else "give it in double precision; "
     raise OracleError(
-        f"the matrix is singular to the rounding of {PRECISION[dtype]} precision, which decides its log-determinant; "
-        f"{way}a ridge on its diagonal makes another matrix of it"
+        f"the matrix is singular to the rounding of {precision_word(dtype)} precision, which decides its "
+        f"log-determinant; {way}a ridge on its diagonal makes another matrix of it"
     )
 
 
@@ -184,11 +183,11 @@ def exact_logdet(matrix: Matrix) -> LogdetEstimate:
     D^−½ A D^−½.
 
     So the unit of a row makes nothing singular. The standard error is the sum of ε/λ over the eigenvalues λ of that
-    matrix, ‖L⁻¹‖_F² ε, ε of A's precision, to which comes √n ε of the computation. Raises OracleError where d or the
-    least λ is not above 0 to rounding.
+    matrix, ‖L⁻¹‖_F² ε, ε of the precision that A is given in, to which comes √n ε of the computation. Raises
+    OracleError where d or the least λ is not above 0 to rounding.
     """
     dense = whole(matrix).double()
-    diagonal, epsilon = dense.diagonal(), torch.finfo(matrix.dtype).eps
+    diagonal, epsilon = dense.diagonal(), torch.finfo(matrix.rounded_to).eps
     if bool((diagonal <= 0).any()):
         refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
     alike = dense * diagonal.rsqrt() * diagonal.rsqrt().unsqueeze(1)
@@ -197,7 +196,7 @@ def exact_logdet(matrix: Matrix) -> LogdetEstimate:
     if factor is None:
         if float(torch.linalg.eigvalsh(alike)[0]) < -least:
             refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
-        refuse_singular(matrix.dtype)
+        refuse_singular(matrix.rounded_to)
     logs = torch.stack([diagonal.log(), 2 * factor.diagonal().log()])
     inverse = torch.linalg.solve_triangular(factor, unit, upper=False)
     rounding = epsilon + matrix.size**0.5 * torch.finfo(torch.float64).eps

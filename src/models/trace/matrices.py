@@ -26,7 +26,8 @@ class Matrix(NamedTuple):
     device of its queries.
 
     largest: about the largest entry of B, by which log B is made small. inexact: whether products come of an iteration,
-    whose error is not to be taken for that of a matrix that is not symmetric.
+    whose error is not to be taken for that of a matrix that is not symmetric. given: the type of the entries as they
+    were given, where that is shorter than the type of the queries, as half precision is.
     """
 
     oracle: Oracle
@@ -37,6 +38,12 @@ class Matrix(NamedTuple):
     shift: float = 0.0
     largest: float = 1.0
     inexact: bool = False
+    given: torch.dtype | None = None
+
+    @property
+    def rounded_to(self) -> torch.dtype:
+        """Returns the type to which the entries were rounded when the matrix was given."""
+        return self.given or self.dtype
 
 
 def scaled(oracle: Oracle, size: int, dtype: torch.dtype, device: torch.device, largest: float) -> Matrix:
@@ -89,6 +96,12 @@ def precision(dtype: np.dtype) -> torch.dtype:
     return torch.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else torch.float64
 
 
+def shorter(dtype: torch.dtype) -> torch.dtype | None:
+    """Returns a type of real numbers that are rounded further than those of single precision; None for another type."""
+    short = dtype.is_floating_point and torch.finfo(dtype).eps > torch.finfo(torch.float32).eps
+    return dtype if short else None
+
+
 def refuse_not_finite(finite: bool) -> None:
     """Raises ValueError where an entry of the matrix is NaN or infinite."""
     if not finite:
@@ -113,7 +126,8 @@ def of_dense(matrix: Tensor) -> Matrix:
     refuse_not_finite(bool(own.isfinite().all()))
     furthest, largest = float((own - own.T).abs().max()), float(own.abs().max())
     refuse_asymmetric(furthest, largest, torch.finfo(own.dtype).eps)
-    return scaled(Dense(divided(own, exponent_of(largest))), len(own), own.dtype, own.device, largest)
+    found = scaled(Dense(divided(own, exponent_of(largest))), len(own), own.dtype, own.device, largest)
+    return found._replace(given=shorter(matrix.dtype))
 
 
 def of_sparse(matrix: Any, device: torch.device) -> Matrix:
@@ -142,7 +156,8 @@ def of_tensor(matrix: Tensor) -> Matrix:
     half = entries.is_floating_point() and entries.dtype != torch.float64
     values = entries.values().to(torch.float32 if half else torch.float64).numpy()
     places = entries.indices().numpy()
-    return of_sparse(sp.coo_array((values, (places[0], places[1])), shape=tuple(matrix.shape)), matrix.device)
+    found = of_sparse(sp.coo_array((values, (places[0], places[1])), shape=tuple(matrix.shape)), matrix.device)
+    return found._replace(given=shorter(matrix.dtype))
 
 
 def of_operator(operator: LinearOperator) -> Matrix:
@@ -156,13 +171,15 @@ def of_operator(operator: LinearOperator) -> Matrix:
     exponent = exponent_of(largest)
     refuse_asymmetric_products(queries, divided(products, exponent), exponent)
     oracle = Rescaled(own, exponent) if exponent else own
-    return scaled(oracle, operator.shape[0], dtype, torch.device("cpu"), largest)
+    found = scaled(oracle, operator.shape[0], dtype, torch.device("cpu"), largest)
+    return found._replace(given=torch.float16 if operator.dtype == np.float16 else None)
 
 
 def matrix_of(matrix: Any) -> Matrix:
     """Returns the oracle of a symmetric matrix: an array, a sparse matrix of scipy, a tensor or a linear operator.
 
-    Single precision is kept, whole numbers become double precision. Raises TypeError for what is no matrix of real
+    Single precision is kept, half precision is computed in single and remembered as `given`, whole numbers become
+    double precision. Raises TypeError for what is no matrix of real
     numbers, ValueError for one that is not square, empty or not finite, OracleError for one that is not symmetric.
     """
     if isinstance(matrix, Tensor):
@@ -180,4 +197,5 @@ def matrix_of(matrix: Any) -> Matrix:
     if array.ndim == 0:
         raise TypeError(f"the matrix is a {type(matrix).__name__}; {KINDS} is needed")
     dtype = precision(array.dtype)
-    return of_dense(torch.from_numpy(np.array(array, np.float32 if dtype == torch.float32 else np.float64)))
+    own = of_dense(torch.from_numpy(np.array(array, np.float32 if dtype == torch.float32 else np.float64)))
+    return own._replace(given=torch.float16 if array.dtype == np.float16 else None)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from scipy.sparse.linalg import aslinearoperator
 
 from models.trace.estimate import estimate_trace
@@ -75,6 +76,34 @@ def test_a_kernel_matrix_in_single_precision_is_positive_definite(ridge: float, 
     found = estimate_logdet(kernel(ridge).astype(np.float32), tolerance=0.005)
     assert found.standard_error < most
     assert abs(found.estimate - exact(kernel(ridge))) < found.standard_error
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("layout", [torch.strided, torch.sparse_coo])
+def test_the_error_is_that_of_the_precision_that_a_matrix_is_given_in(dtype: torch.dtype, layout: Any) -> None:
+    own = torch.from_numpy(kernel(10.0)).to(dtype)
+    given = own.to_sparse() if layout == torch.sparse_coo else own
+    found, expected = estimate_logdet(given), exact(kernel(10.0))
+    known = estimate_logdet(own.double())
+    assert found.estimate == pytest.approx(known.estimate, rel=1e-10)
+    share = torch.finfo(dtype).eps / torch.finfo(torch.float64).eps
+    assert share / 20 < found.standard_error / known.standard_error < share  # the computation has a part in both
+    assert abs(found.estimate - expected) < found.standard_error
+
+
+def test_arrays_and_operators_in_half_precision_state_its_error() -> None:
+    half = kernel(10.0).astype(np.float16)
+    expected = estimate_logdet(torch.from_numpy(half)).standard_error
+    assert estimate_logdet(half).standard_error == expected
+    assert estimate_logdet(aslinearoperator(half)).standard_error == pytest.approx(expected, rel=1e-3)
+    traced = [estimate_trace(kernel(10.0).astype(t), function="log", products=400) for t in (np.float16, np.float32)]
+    assert traced[0].standard_error > 1000 * traced[1].standard_error
+
+
+@pytest.mark.parametrize(("dtype", "word"), [(torch.float16, "half precision"), (torch.bfloat16, "bfloat16 precision")])
+def test_what_short_precision_does_not_tell_from_singular_is_refused_by_its_name(dtype: torch.dtype, word: str) -> None:
+    with pytest.raises(OracleError, match=f"singular to the rounding of {word}.*give it in double"):
+        estimate_logdet(torch.from_numpy(kernel(1e-2)).to(dtype))
 
 
 def test_a_matrix_that_single_precision_does_not_tell_from_a_singular_one_is_refused_by_that_name() -> None:
