@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -14,17 +14,19 @@ from torch import Tensor
 from models.runtime.parameters import shown
 from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, check_whole, until_sure
 from models.trace.estimators import METHODS, check_budget
-from models.trace.functions import STEPS, NamedFunction, function_of, iterated
+from models.trace.functions import NamedFunction, function_of, iterated
 from models.trace.lanczos import Function, function_of_values, moved_by_rounding
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Power
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
 from models.trace.scale import put_back
+from models.trace.solves import Inverse
 from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
 from models.trace.unfinished import left_by_steps
 
 MORE_STEPS = 'steps, as function=("log", 100) does'
+FEW_ROWS = 5000  # of which all eigenvalues take seconds, or a minute
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
 
@@ -90,8 +92,9 @@ def estimate_trace(
     Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
     99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
     f(A) of "exp", "log" and a callable is found by 40 Lanczos steps; function=("log", 100) takes 100. These have an
-    error of their own, which the standard error does not know; a warning asks for more steps where it is large. Memory:
-    two numbers for each product and row.
+    error of their own, which the standard error does not know; a warning asks for more steps where it is large.
+    "inverse" takes up to 1000 steps of conjugate gradients, ("inverse", 5000) up to 5000, and is refused where they do
+    not suffice. Memory: two numbers for each product and row.
 
     The scale of A is taken out before: an estimate of c·A is that of A times c, c³ and 1/c for the identity, the cube
     and the inverse, plus n·log c for the logarithm. A LinearOperator is asked for two more products, which show its
@@ -102,13 +105,25 @@ def estimate_trace(
     """
     if isinstance(function, tuple) and len(function) != 2:
         raise ValueError(f"function must be a name or a function, or one of them with its steps, got {shown(function)}")
-    name, steps = function if isinstance(function, tuple) else (function, STEPS)
-    check_whole("steps", steps, 4)
-    own = function_of(matrix_of(matrix), name, steps)
+    name, steps = function if isinstance(function, tuple) else (function, None)
+    if steps is not None:
+        check_whole("steps", steps, 4)
+    own = with_advice(function_of(matrix_of(matrix), name, steps))
     estimate = trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]
     if estimate.method != EXACT:
         warn_of_steps(own, estimate)
     return estimate
+
+
+def with_advice(matrix: Matrix) -> Matrix:
+    """Returns the matrix, whose oracle, if it is an inverse, says by which arguments more steps are allowed."""
+    solve = matrix.oracle
+    if not isinstance(solve, Inverse):
+        return matrix
+    exact = f", take all eigenvalues by products={matrix.size} (without a tolerance and a method)"
+    way = exact if matrix.size <= FEW_ROWS else ""
+    advice = f'allow more steps, as function=("inverse", {5 * solve.most}) does{way}, or add a ridge to its diagonal'
+    return matrix._replace(oracle=replace(solve, advice=advice))
 
 
 def warn_of_steps(

@@ -17,7 +17,7 @@ from models.trace.lanczos import Function
 from models.trace.matrices import Matrix
 from models.trace.oracles import OracleError, Power
 from models.trace.scale import divided
-from models.trace.solves import Inverse
+from models.trace.solves import SOLVING, Inverse
 
 STEPS = 40  # of the Lanczos process
 NamedFunction = str | Callable[[Tensor], Tensor]
@@ -45,14 +45,15 @@ def positive(values: Tensor, exponent: int, why: str) -> Tensor:
     return values
 
 
-def cube(matrix: Matrix, steps: int) -> Matrix:  # noqa: ARG001
+def cube(matrix: Matrix, steps: int | None) -> Matrix:  # noqa: ARG001
     """Returns A³ by three products."""
     return matrix._replace(oracle=Power(matrix.oracle, 3), exponent=3 * matrix.exponent)
 
 
-def inverse(matrix: Matrix, steps: int) -> Matrix:  # noqa: ARG001
-    """Returns A⁻¹ by conjugate gradients, to a relative residual of 1e-10, or of 10ε in single precision."""
-    oracle = Inverse(matrix.oracle, tolerance=max(1e-10, 10 * torch.finfo(matrix.dtype).eps))
+def inverse(matrix: Matrix, steps: int | None) -> Matrix:
+    """Returns A⁻¹ by at most so many conjugate-gradient steps (1000), to a relative residual of 1e-10, or of 10ε in
+    single precision."""
+    oracle = Inverse(matrix.oracle, max(1e-10, 10 * torch.finfo(matrix.dtype).eps), steps or SOLVING)
     return matrix._replace(oracle=oracle, exponent=-matrix.exponent, inexact=True)
 
 
@@ -67,7 +68,7 @@ class ShiftedLogarithm:
         return logarithm(values, self.exponent) - math.log(self.largest)
 
 
-def log(matrix: Matrix, steps: int) -> Matrix:
+def log(matrix: Matrix, steps: int | None) -> Matrix:
     """Returns log A = log(B/b) + log(2^e·b)·I, b the largest entry of B."""
     function = ShiftedLogarithm(matrix.largest, matrix.exponent)
     shift = math.log(matrix.largest) + matrix.exponent * math.log(2)
@@ -85,18 +86,18 @@ class OfScaled:
         return self.function(divided(values, -self.exponent))
 
 
-def of_eigenvalues(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int) -> Matrix:
-    """Returns f(B) by Lanczos steps; f is applied to eigenvalues of B."""
-    return matrix._replace(oracle=Function(matrix.oracle, function, steps), exponent=0, inexact=True)
+def of_eigenvalues(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int | None) -> Matrix:
+    """Returns f(B) by Lanczos steps (40); f is applied to eigenvalues of B."""
+    return matrix._replace(oracle=Function(matrix.oracle, function, steps or STEPS), exponent=0, inexact=True)
 
 
-def of_own(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int) -> Matrix:
+def of_own(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int | None) -> Matrix:
     """Returns f(A) by Lanczos steps; f is applied to eigenvalues of A."""
     own = OfScaled(function, matrix.exponent) if matrix.exponent else function
     return of_eigenvalues(matrix, own, steps)
 
 
-FUNCTIONS: dict[str, Callable[[Matrix, int], Matrix]] = {
+FUNCTIONS: dict[str, Callable[[Matrix, int | None], Matrix]] = {
     "identity": lambda matrix, steps: matrix,  # noqa: ARG005
     "cube": cube,
     "exp": lambda matrix, steps: of_own(matrix, torch.exp, steps),
@@ -112,12 +113,13 @@ def of_tensors(function: Callable[[Any], Any]) -> Callable[[Tensor], Tensor]:
     return lambda values: torch.from_numpy(function(values.cpu().numpy())).to(values)
 
 
-def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], steps: int = STEPS) -> Matrix:
+def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], steps: int | None = None) -> Matrix:
     """Returns f(A) as a matrix that is known by its products.
 
     function: a name of `FUNCTIONS`, or f itself, which takes and returns a tensor of eigenvalues, or is a function of
     NumPy such as `np.sqrt`. cube is A³ by three
-    products, inverse by conjugate gradients; the others by so many steps of the Lanczos process (`lanczos.Function`).
+    products, inverse by at most so many steps of conjugate gradients (1000); the others by so many steps (40) of the
+    Lanczos process (`lanczos.Function`).
     Raises ValueError for another name.
     """
     if callable(function):

@@ -9,12 +9,14 @@ from torch import Tensor
 from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, conjugate_gradients
 from models.trace.oracles import Checked, Oracle, OracleError, Shifted
 
+SOLVING = 1000  # steps at most
+
 
 @dataclass(frozen=True)
 class Inverse:
     """Is the oracle of A⁻¹ for a positive definite A (n, n), solved for each query until ‖b − Ax‖ ≤ tolerance·‖b‖.
 
-    oracle: of A.
+    oracle: of A. advice: what is to be done where the products are not enough.
 
     Raises OracleError for a direction p with pᵀAp ≤ 0, where `most` products a query are not enough, and for queries or
     products that are not finite.
@@ -22,7 +24,8 @@ class Inverse:
 
     oracle: Oracle
     tolerance: float = 1e-10
-    most: int = 1000
+    most: int = SOLVING
+    advice: str = "allow more steps, or add a ridge to its diagonal"
 
     def __call__(self, queries: Tensor) -> Tensor:
         columns, oracle = queries.reshape(-1, queries.shape[-1]).T, Checked(self.oracle)
@@ -37,7 +40,7 @@ class Inverse:
         except NotConverged as error:
             raise OracleError(
                 f"{error.products} conjugate-gradient steps leave a relative residual of {error.residual:.2g}, asked "
-                f"for {error.tolerance:.2g}; is the matrix singular? Allow more steps, or add a ridge to its diagonal"
+                f"for {error.tolerance:.2g}; the matrix is ill-conditioned or singular; {self.advice}"
             ) from error
         return solutions.values.T.reshape(queries.shape)
 
@@ -53,7 +56,7 @@ class RidgeSmoother:
     kernel: Oracle
     shift: float
     tolerance: float = 1e-10
-    most: int = 1000
+    most: int = SOLVING
 
     def __call__(self, queries: Tensor) -> Tensor:
         inverse = Inverse(Shifted(self.kernel, self.shift), self.tolerance, self.most)

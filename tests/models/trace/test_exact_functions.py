@@ -71,6 +71,17 @@ def test_lanczos_steps_alone_are_not_exact_here() -> None:
     assert abs(float(products.trace()) - np.log(SPECTRUM).sum()) > 1e-3
 
 
+def test_the_steps_of_an_inverse_are_taken_and_more_of_them_advised() -> None:
+    ill = matrix(np.logspace(-2, 0, SIZE))
+    advised = rf'^20 conjugate-gradient steps .*\("inverse", 100\) does, take all .* products={SIZE} .*, or add a ridge'
+    with pytest.raises(OracleError, match=advised):
+        estimate_trace(ill, function=("inverse", 20), products=10)
+    found = estimate_trace(ill, function=("inverse", 2000), products=10)
+    whole = estimate_trace(ill, function="inverse", products=SIZE)
+    assert (found.method != "exact", whole.method) == (True, "exact")
+    assert abs(found.estimate - whole.estimate) < 5 * found.standard_error
+
+
 @pytest.mark.parametrize(
     ("function", "why"),
     [("log", "whose logarithm is not a number"), ("inverse", "conjugate gradients cannot solve with it")],

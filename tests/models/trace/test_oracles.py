@@ -125,14 +125,14 @@ def test_solves_that_cannot_be_made_are_refused() -> None:
     with pytest.raises(OracleError, match=r"not positive definite.*add a ridge"):
         Inverse(Dense(-KERNEL))(normal(6, 2, N))
     twice = torch.ones(N, N, dtype=torch.float64)  # duplicate rows: rank 1
-    with pytest.raises(OracleError, match=r"not positive definite|is the matrix singular"):
+    with pytest.raises(OracleError, match=r"not positive definite|or singular"):
         Inverse(Dense(twice))(normal(6, 2, N))
     for function in (torch.reciprocal, torch.log):
         with pytest.raises(
             OracleError, match="to rounding the matrix has the eigenvalue 0, near which f is not bounded"
         ):
             Function(Dense(twice), function)(normal(6, 2, N))
-    with pytest.raises(OracleError, match=r"3 conjugate-gradient steps leave a relative residual.*Allow more steps"):
+    with pytest.raises(OracleError, match=r"3 conjugate-gradient steps leave a relative residual.*allow more steps"):
         Inverse(Dense(KERNEL), most=3)(normal(6, 2, N))
     with pytest.raises(OracleError, match="returned a number that is not finite"):
         Inverse(lambda queries: queries * torch.nan)(normal(6, 2, N))

@@ -85,7 +85,7 @@ def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
         shift = math.ldexp(shift_of(settings, data.size), -exponent)
         target = own._replace(oracle=RidgeSmoother(own.oracle, shift), exponent=0, inexact=True)
     else:
-        target = function_of(own, name, settings.matrix.steps)
+        target = function_of(own, name, None if name == "inverse" else settings.matrix.steps)
     part = "" if data.size == data.rows_in_file else f", the largest component of {data.rows_in_file:,}"
     return OwnMatrix(data, target._replace(oracle=OverRanks(target.oracle)), f"{WORDS[name]}, {data.size:,} rows{part}")
 
