@@ -164,7 +164,7 @@ def _read_frame(frame: pd.DataFrame, name: str, labels: Sequence[Any] | None) ->
     values = np.column_stack([column_values(frame.loc[:, label], name) for label in labels])
     check_values(values, labels, name)
     if frame.index.nlevels == 1:
-        return Rows([Group(0, values, check_index(frame.index, name))], labels, Form("frame", "one"))
+        return Rows([Group(0, values, check_index(frame.index, name, alone=True))], labels, Form("frame", "one"))
     if frame.index.nlevels > 2:
         raise ValueError(f"the index of {name} has {frame.index.nlevels} levels; give (group, time), or the time alone")
     return _read_groups(frame.index, values, labels, name)
@@ -208,9 +208,10 @@ def _check_present(frame: pd.DataFrame, labels: Sequence[Any], name: str) -> Non
         raise ValueError(f"{name} has the column {_list(dict.fromkeys(twice))} twice; leave one out")
 
 
-def check_index(index: Any, name: str) -> pd.Index:
+def check_index(index: Any, name: str, *, alone: bool = False) -> pd.Index:
     """Returns the index of a table's rows; whole numbers in even steps as a range.
 
+    alone: of a table without groups, which may be several series one below the other.
     Raises ValueError for a row without a time, for a time that is there twice, and for one before the row above.
     """
     import pandas as pd
@@ -219,7 +220,10 @@ def check_index(index: Any, name: str) -> pd.Index:
         raise ValueError(f"the index of {name} is empty in row {int(np.argmax(index.isna()))}; give each row its time")
     if index.has_duplicates:
         row = int(np.argmax(index.duplicated()))
-        raise ValueError(f"the index of {name} has {index[row]} twice (again in row {row}); keep one row of each")
+        several = ", or, for several series, set_index([group, time])" if alone else ""
+        raise ValueError(
+            f"the index of {name} has {index[row]} twice (again in row {row}); keep one row of each{several}"
+        )
     ordered = index.dtype.kind in "iufMm" or isinstance(index, pd.PeriodIndex) or index.inferred_type == "date"
     if ordered and not index.is_monotonic_increasing:
         row = int(np.argmax(np.asarray(index[1:] < index[:-1]))) + 1

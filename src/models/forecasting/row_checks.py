@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -17,13 +18,15 @@ from models.numerics.standardisation import ROUNDING
 
 FEWEST_ROWS = 10  # of the longest series
 UNEQUAL = 10.0  # times the median step: a longer one is of a running total, not of times
+OFFSET = re.compile(r":\d\d(?:[.,]\d+)?\s*([+-]\d\d(?::?\d\d)?|Z)$")  # of a text of a time, from UTC
+NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)?(_level_\d+)?")  # what pandas calls a column without a name
 
 
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
     targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
-    where a season counts rows, of dates that are no times of pandas, of columns that may be rounding of others, and of
-    a target that may say when."""
+    where a season counts rows, of dates that are no times of pandas, of columns that may be rounding of others, of a
+    column without a name that counts the rows, and of a target that may say when."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -36,6 +39,7 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     if np.isnan(held_out).all():
         raise ValueError(f"no target was observed in the last {share:g} of the rows; fit with a larger validation")
     _say_texts(groups)
+    _say_counters(groups, columns)
     _say_times(groups, columns)
     say_uneven(groups, columns, stacklevel=7)
 
@@ -100,7 +104,12 @@ def _say_rounding(values: np.ndarray, labels: Sequence[Any]) -> None:
 
 def _say_texts(groups: Sequence[Group]) -> None:
     indices = [group.index for group in groups if group.index is not None]
-    if any(map(holds_dates_as_texts, indices)):
+    texts = [index for index in indices if holds_dates_as_texts(index)]
+    way = "pd.to_datetime"
+    if any(map(_has_unequal_offsets, texts)):
+        kind, read = "dates as texts with unequal offsets", ""
+        way = 'pd.to_datetime(index, utc=True).tz_convert("ZONE")'
+    elif texts:
         kind, read = "dates as texts", "read the table with parse_dates=True, or "
     elif any(index.inferred_type == "date" for index in indices):
         kind, read = "dates of datetime.date", ""
@@ -108,22 +117,55 @@ def _say_texts(groups: Sequence[Group]) -> None:
         return
     warnings.warn(
         f"the index holds {kind}, so that forecasts count 1, 2, … without times; {read}turn its index into times with "
-        "pd.to_datetime",
+        f"{way}",
         stacklevel=7,
     )
 
 
+def _has_unequal_offsets(index: Any) -> bool:
+    """Says whether texts of times all end with their offset from UTC, and not all with the same."""
+    offsets = [OFFSET.search(text) if isinstance(text, str) else None for text in index]
+    return None not in offsets and len({offset.group(1) for offset in offsets if offset}) > 1
+
+
+def _say_counters(groups: Sequence[Group], columns: Columns) -> None:
+    """Warns of the first of several columns that pandas made of row numbers, as its tables are written to files."""
+    for place, label in enumerate(columns.observed if len(columns.observed) > 1 else ()):
+        if _counts_rows(label, [group.values[:, place] for group in groups]):
+            used = "forecast" if label in columns.targets else "read"
+            warnings.warn(
+                f"column {label!r} counts the rows and is {used} like the others; leave it out, with "
+                "read_csv(…, index_col=0) or drop",
+                stacklevel=7,
+            )
+            return
+
+
+def _counts_rows(label: Any, parts: Sequence[np.ndarray]) -> bool:
+    """Says whether a column has no name, and whole numbers that rise in every row of every series, or fall."""
+    if not NAMELESS.fullmatch(str(label)):
+        return False
+    numbers = [part[~np.isnan(part)] for part in parts]
+    steps = np.concatenate([np.diff(part) for part in numbers])
+    whole = all(bool((part == np.round(part)).all()) for part in numbers)
+    return whole and len(steps) > 0 and (bool((steps > 0).all()) or bool((steps < 0).all()))
+
+
 def _say_times(groups: Sequence[Group], columns: Columns) -> None:
-    """Warns of the first of several targets that may say when, where no index does."""
-    if len(columns.targets) < 2 or not all(only_counts(group.index) for group in groups):
+    """Warns of the first of several targets that may say when, where no index does; what counts the rows does not."""
+    places = [
+        place
+        for place, label in enumerate(columns.targets)
+        if not _counts_rows(label, [group.values[:, place] for group in groups])
+    ]
+    if len(places) < 2 or not all(only_counts(group.index) for group in groups):
         return
-    places = range(len(columns.targets))
     alone = sum(all(_never_falls(group.values[:, place]) for group in groups) for place in places) == 1
-    for place, label in enumerate(columns.targets):
+    for place in places:
         if all(may_be_times(group.values[:, place], alone=alone) for group in groups):
             warnings.warn(
-                f"column {label} rises in every row and is forecast like the others; if it says when, make it the "
-                "index with set_index",
+                f"column {columns.targets[place]} rises in every row and is forecast like the others; if it says when, "
+                "make it the index with set_index",
                 stacklevel=7,
             )
             return

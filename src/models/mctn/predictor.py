@@ -17,6 +17,7 @@ from models.mctn.network import Architecture, SentimentNetwork
 from models.mctn.objective import Measured, measure
 from models.mctn.samples import Samples, Stream, in_units
 from models.numerics.standardisation import Standardisation
+from models.runtime.parameters import shown
 from models.runtime.saved import read_tensors, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.packing import Packed
@@ -119,7 +120,7 @@ def streams_of(
 
 def stream_of(name: str, samples: Mapping[str, Sequence[Any]], width: int | None, dtype: torch.dtype) -> Stream:
     """Returns one modality as a stream. Raises ValueError as `streams_of`."""
-    arrays = [np.asarray(array, np.float64) for array in samples[name]]
+    arrays = [numbers_of(array, f"{name}, sample {place}") for place, array in enumerate(samples[name])]
     for place, array in enumerate(arrays):
         wanted = width or arrays[0].shape[-1]
         if array.ndim != 2 or array.shape[1] != wanted:
@@ -132,3 +133,16 @@ def stream_of(name: str, samples: Mapping[str, Sequence[Any]], width: int | None
                 f"{name}, sample {place}, step {step}, number {column}: not a finite number; leave the step out"
             )
     return Stream(Packed.of(arrays, dtype=dtype))
+
+
+def numbers_of(array: Any, where: str) -> np.ndarray:
+    """Returns the numbers of a sample as doubles. Raises ValueError for texts and whatever else holds none."""
+    if not isinstance(array, str | bytes):
+        try:
+            return np.asarray(array, np.float64)
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(
+        f"{where}: must be an array (step, number), got {shown(array)}; give a text as the vectors of its words, or "
+        "train on texts with the recipe mctn of the command line"
+    )

@@ -98,7 +98,12 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a name twice": (table().set_axis(["load", "load"], axis=1), ValueError, "X has the column load twice"),
     "levels of columns": (pd.concat({"a": table()}, axis=1), ValueError, "the columns of X have 2 levels"),
     "a date twice": (
-        table().set_axis(DAYS[[0, *range(59)]]), ValueError, r"has 2024-01-01 00:00:00 twice \(again in row 1\)",
+        table().set_axis(DAYS[[0, *range(59)]]), ValueError,
+        r"2024-01-01 .* twice \(again in row 1\); keep one .* or, for several series, set_index\(\[group, time\]\)$",
+    ),
+    "a date of a group twice": (
+        pd.concat({"a": table().set_axis(DAYS[[0, *range(59)]])}), ValueError,
+        r"group a of X has .* twice \(again in row 1\); keep one row of each$",
     ),
     "backwards": (table()[::-1], ValueError, r"goes backwards at 2024-02-28 00:00:00 \(row 1\); sort the table"),
     "no date": (table().set_axis(DAYS[:59].append(pd.DatetimeIndex([pd.NaT]))), ValueError, "empty in row 59"),

@@ -134,6 +134,18 @@ def test_steps_may_be_rows_of_a_table() -> None:
         ({"labels": ["fine"] * 12}, "sample 0: its label 'fine' is not a number; labels='class' learns names"),
         ({"labels": [1.0] * 11 + [None]}, "sample 11: its label None is not a number"),
         ({"text": [np.zeros((10_001, 4))] * 12}, "text, sample 0: 10001 steps; at most 10000; give fewer"),
+        (
+            {"text": ["poor actor"] * 12},
+            r"text, sample 0: must be an array \(step, number\), got 'poor actor'; .* mctn",
+        ),
+        (
+            {"text": [["poor", "actor"]] * 12},
+            r"text, sample 0: must be an array \(step, number\), got \['poor', 'actor'",
+        ),
+        (
+            {"text": [np.zeros((2, 4)), [[1.0], [1.0, 2.0]]] * 6},
+            r"text, sample 1: must be an array \(step, number\), got",
+        ),
         ({"text": [np.zeros((0, 4))] * 12}, "sample 0 has no step of what is read; leave it out"),
     ],
 )
