@@ -26,6 +26,7 @@ class Cycle(NamedTuple):
 
 
 DAY = 86400.0
+DAY_NS = 86_400_000_000_000
 
 
 def _second_of_day(times: Any) -> np.ndarray:
@@ -68,9 +69,10 @@ def season_harmonics(season: int) -> int:
 class RowClock(NamedTuple):
     """Says which number a row has whatever series it stands in, so that a season means the same in all of them.
 
-    unit: "nanoseconds" of times, "months" of times that go on by whole months, "numbers" of an index that counts; then
-    a row's number is its index less `origin`, over `step`. "rows" counts the rows of each series from 0. origin: lies
-    less than a step above 0; the rows that the clock was made of are a whole number of steps from it.
+    unit: "nanoseconds" of times, "months" of times that go on by whole months, "clocks" of days that are even but for a
+    change of clocks (nanoseconds that clocks show), "working days" from Monday to Friday, "numbers" of an index that
+    counts; then a row's number is its index less `origin`, over `step`. "rows" counts the rows of each series from 0.
+    origin: lies less than a step above 0; the rows that the clock was made of are a whole number of steps from it.
     """
 
     unit: str = "rows"
@@ -97,15 +99,25 @@ class RowClock(NamedTuple):
                 f"season goes by the {kind} in the index of the data fitted to, and these rows have none (after uneven "
                 "ones none are known); give a table with them in even steps"
             )
-        return months_of(times) if self.unit == "months" else times.as_unit("ns").asi8
+        return PLACES[self.unit](times)
+
+
+def _on_clocks(times: Any) -> np.ndarray:
+    return times.tz_localize(None).as_unit("ns").asi8
+
+
+def _working_days(times: Any) -> np.ndarray:
+    """Returns how many days from Monday to Friday lie before each of the times, (time,)."""
+    return np.busday_count("0001-01-01", times.tz_localize(None).to_numpy().astype("datetime64[D]"))
 
 
 def clock_of(index: Any) -> RowClock:
     """Returns how the rows of an index count: by its times or numbers, in the even steps that it has as a whole, or
-    else where it ends; by rows where it has neither."""
+    else where it ends, or else by days of clocks or working days in the same way; by rows where it has none."""
     if index is None:
         return RowClock()
-    return next((clock for part in (index, index[-TAIL:]) if (clock := _even_clock(part)) is not None), RowClock())
+    made = (clock(part) for clock in (_even_clock, _day_clock) for part in (index, index[-TAIL:]))
+    return next((clock for clock in made if clock is not None), RowClock())
 
 
 def _even_clock(index: Any) -> RowClock | None:
@@ -127,9 +139,29 @@ def _even_clock(index: Any) -> RowClock | None:
     return RowClock("nanoseconds", step := steps.pop(), int(places[0]) % step) if len(steps) == 1 else None
 
 
+def _day_clock(index: Any) -> RowClock | None:
+    """Returns the clock of days that are even on the clocks of their zone, or of working days; None for others."""
+    times = times_in(index)
+    if times is None or len(times) < 3:
+        return None
+    places = _on_clocks(times)
+    step = int(places[1] - places[0])
+    if step > 0 and step % DAY_NS == 0 and bool((np.diff(places) == step).all()):
+        return RowClock("clocks", step, int(places[0]) % step)
+    return RowClock("working days") if getattr(step_of(times), "freqstr", step_of(times)) == "B" else None
+
+
 def months_of(times: Any) -> np.ndarray:
     """Returns the months of times since the year 0, (time,)."""
     return np.asarray(times.year * 12 + times.month)
+
+
+PLACES: dict[str, Callable[[Any], np.ndarray]] = {
+    "nanoseconds": lambda times: times.as_unit("ns").asi8,
+    "months": months_of,
+    "clocks": _on_clocks,
+    "working days": _working_days,
+}  # of times, on the scale of each unit of a clock
 
 
 def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:

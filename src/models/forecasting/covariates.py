@@ -10,6 +10,7 @@ import numpy as np
 
 from models.forecasting.calendar import (
     CYCLES,
+    PLACES,
     RowClock,
     calendar_waves,
     clock_of,
@@ -49,7 +50,7 @@ class Columns(NamedTuple):
     @property
     def by_times(self) -> bool:
         """Says whether the calendar or the season go by the times of an index."""
-        return bool(self.cycles) or (self.season is not None and self.clock.unit in ("nanoseconds", "months"))
+        return bool(self.cycles) or (self.season is not None and self.clock.unit in PLACES)
 
     @property
     def leads(self) -> int:

@@ -47,8 +47,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
     * calendar: "auto" or names of cycles that the model is told of: "minute" (of the hour), "hour" (of the day),
       "weekday", "monthday" and "yearday"; the index has to hold times.
     * season: in rows; the model is told where in it a row lies, and a naive forecast knows it. A row lies where its
-      time or number says, if the index has even steps where it ends: a row that is missing moves no other. Else rows
-      are counted, and other series than those fitted to have no place in the season.
+      time or number says, if the index has even steps where it ends, or working days: a row that is missing moves no
+      other. Else rows are counted, and other series than those fitted to have no place in the season.
     * validation: the share of each series, its end, that makes choices and intervals, and is not fitted to.
     * seed: of everything that is drawn.
 

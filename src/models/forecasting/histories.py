@@ -37,7 +37,7 @@ def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position])
     tails = [position.tail for position in positions.values()]
     groups = beside(of_labels(rows, learnt.columns.labels), tails, by_times=learnt.columns.by_times)
     if not began:
-        _check_season(learnt.columns)
+        _check_season(learnt.columns, tails)
     if not learnt.uneven:
         say_uneven(groups, learnt.columns, stacklevel=5)
     if not learnt.columns.by_times:  # else X is refused without them
@@ -59,12 +59,24 @@ def in_order_of(found: Any, data: Any, form: Form) -> Any:
     return found.set_axis(data.index)
 
 
-def _check_season(columns: Columns) -> None:
-    if columns.season is not None and columns.clock.unit == "rows":
+def _check_season(columns: Columns, tails: Sequence[Any]) -> None:
+    if columns.season is None or columns.clock.unit != "rows":
+        return
+    if any(map(_has_unlike_steps, tails)):
         raise ValueError(
-            "nothing says which row of the season X begins in: the data fitted to have no index of times or row "
-            "numbers in even steps; fit a table with one and give X with it, or go on from its end with update"
+            "nothing says which row of the season X begins in: it counts the rows fitted to, as their times are in "
+            'steps of unequal length; go on from their end with update, or fit with calendar="auto" in place of season'
         )
+    raise ValueError(
+        "nothing says which row of the season X begins in: the data fitted to have no index of times or row "
+        "numbers in even steps; fit a table with one and give X with it, or go on from its end with update"
+    )
+
+
+def _has_unlike_steps(index: Any) -> bool:
+    """Says whether an index holds times whose step pandas knows, of unequal length where rows are counted."""
+    times = None if index is None else times_in(index)
+    return times is not None and len(times) > 2 and step_of(times) is not None
 
 
 class Step(NamedTuple):

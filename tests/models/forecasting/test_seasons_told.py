@@ -235,3 +235,43 @@ def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:
     with pytest.raises(UserWarning, match=r"a naive forecast \(season before\) is better"):
         forecaster.fit(np.resize(np.random.default_rng(0).normal(size=31), 500))
     pd.testing.assert_frame_equal(forecaster.predict(3), before)
+
+
+BERLIN = pd.date_range("2024-01-01", periods=120, freq="D", tz="Europe/Berlin")  # clocks change before its end
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+@pytest.mark.parametrize(
+    "index",
+    [
+        BERLIN,
+        BERLIN[::2],
+        pd.bdate_range("2024-01-01", periods=120),
+        pd.bdate_range("1969-10-01", periods=120, tz="CET"),
+    ],
+    ids=["change of clocks", "every other day", "working days", "working days of a zone"],
+)
+def test_days_of_unequal_length_keep_their_place_in_the_season(index: pd.DatetimeIndex) -> None:
+    clock = clock_of(index)
+    numbers = clock.row_numbers(index, len(index), first=0)
+    np.testing.assert_array_equal(np.diff(numbers), 1)
+    np.testing.assert_array_equal(clock.row_numbers(index[13:20], 7, first=0), numbers[13:20])
+    data = noisy(len(index), index, 5)
+    forecaster = VARForecaster(orders=2, season=5).fit(data)
+    whole, part = (forecaster.predict(5, data[first:]) for first in (0, 13))
+    pd.testing.assert_frame_equal(part, whole, rtol=1e-9)
+    come = noisy(len(index) + 5, pd.RangeIndex(len(index) + 5), 5)[-5:]
+    assert np.abs(forecaster.predict(5).to_numpy() - come.to_numpy()).max() < 0.5
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+def test_steps_of_unequal_length_that_are_counted_are_said_as_that() -> None:
+    holidays = pd.offsets.CustomBusinessDay(holidays=["2024-03-29", "2024-04-01"])
+    data = noisy(120, pd.date_range("2024-01-01", periods=120, freq=holidays), 5)
+    forecaster = VARForecaster(orders=2, season=5).fit(data[:100])
+    with pytest.raises(
+        ValueError, match=r"which row .* in steps of unequal length; .* update, or fit with calendar=\"au"
+    ):
+        forecaster.predict(2, data[10:60])
+    assert forecaster.update(data[100:]).predict(2).index[0] == data.index[-1] + holidays
+    assert len(VARForecaster(orders=2, calendar="auto").fit(data[:100]).predict(2, data[10:60])) == 2
