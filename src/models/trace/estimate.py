@@ -91,8 +91,9 @@ def estimate_trace(
 
     Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
     99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
-    f(A) of "exp", "log" and a callable is found by 40 Lanczos steps; function=("log", 100) takes 100. These have an
-    error of their own, which the standard error does not know; a warning asks for more steps where it is large.
+    f(A) of "exp", "log" and a callable is found by 40 Lanczos steps; function=("log", 100) takes 100. The
+    standard error includes how far more steps would move the estimate, as the last ones moved that of four vectors; a
+    warning asks for more steps where that is large. What a tolerance is compared with does not include it.
     "inverse" takes up to 1000 steps of conjugate gradients, ("inverse", 5000) up to 5000, and is refused where they do
     not suffice. Memory: two numbers for each product and row.
 
@@ -110,9 +111,11 @@ def estimate_trace(
         check_whole("steps", steps, 4)
     own = with_advice(function_of(matrix_of(matrix), name, steps))
     estimate = trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]
-    if estimate.method != EXACT:
-        warn_of_steps(own, estimate)
-    return estimate
+    if estimate.method == EXACT:
+        return estimate
+    left = error_of_steps(own)
+    warn_of_steps(own, estimate, left)
+    return including(estimate, left)
 
 
 def with_advice(matrix: Matrix) -> Matrix:
@@ -126,19 +129,38 @@ def with_advice(matrix: Matrix) -> Matrix:
     return matrix._replace(oracle=replace(solve, advice=advice))
 
 
-def warn_of_steps(
-    matrix: Matrix, estimate: TraceEstimate, setting: str = 'steps, as function=("log", 100) does'
-) -> None:
-    """Warns where the Lanczos steps of f(A) leave an error of about the size of the standard error, or a larger one."""
+def lanczos_of(matrix: Matrix) -> Function | None:
+    """Returns the oracle of f(A) by Lanczos steps; None where its products come in another way."""
     function = matrix.oracle.oracle if isinstance(matrix.oracle, OverRanks) else matrix.oracle
-    if not isinstance(function, Function):
+    return function if isinstance(function, Function) else None
+
+
+def error_of_steps(matrix: Matrix) -> float:
+    """Returns about how far more Lanczos steps would move tr(f(A)); 0 where there are none."""
+    function = lanczos_of(matrix)
+    return 0.0 if function is None else left_by_steps(function, matrix)
+
+
+def including(estimate: TraceEstimate, left: float) -> TraceEstimate:
+    """Returns an estimate whose standard error includes what the Lanczos steps leave, as that of a log-determinant."""
+    return replace(estimate, standard_error=math.hypot(estimate.standard_error, left)) if left else estimate
+
+
+def warn_of_steps(
+    matrix: Matrix, estimate: TraceEstimate, left: float, setting: str = 'steps, as function=("log", 100) does'
+) -> None:
+    """Warns where the Lanczos steps of f(A) leave an error of about the size of the standard error, or a larger one.
+
+    estimate: with the standard error of its queries alone. left: as `error_of_steps` has it.
+    """
+    function = lanczos_of(matrix)
+    if function is None:
         return
-    left = left_by_steps(function, matrix)
     noise = torch.finfo(matrix.dtype).eps ** 0.7 * max(matrix.size, abs(estimate.estimate))
     if left > max(0.5**0.5 * estimate.standard_error, noise):
         warnings.warn(
-            f"{function.steps} Lanczos steps leave an error of about {left:.2g} in the estimate, which the standard "
-            f"error of {estimate.standard_error:.2g} does not know; raise {setting}",
+            f"{function.steps} Lanczos steps leave an error of about {left:.2g} in the estimate, and the "
+            f"queries one of {estimate.standard_error:.2g}; the standard error holds both: raise {setting}",
             stacklevel=3,
         )
 

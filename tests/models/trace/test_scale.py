@@ -13,8 +13,10 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
 
 from models.trace.diagonal import estimate_diagonal
-from models.trace.estimate import estimate_trace
+from models.trace.estimate import error_of_steps, estimate_trace
+from models.trace.functions import function_of
 from models.trace.logdet import estimate_logdet
+from models.trace.matrices import matrix_of
 from models.trace.oracles import OracleError
 
 SIZE = 120
@@ -85,7 +87,9 @@ def test_the_refusal_names_the_eigenvalue_of_the_matrix_itself(estimate: Any) ->
 def test_unfinished_steps_are_said_and_are_not_taken_for_a_matrix_that_is_not_symmetric() -> None:
     own = matrix(condition=1e8)
     with pytest.warns(UserWarning, match="5 Lanczos steps leave an error of about") as caught:
-        estimate_trace(own, function=("log", 5), products=100)
+        found = estimate_trace(own, function=("log", 5), products=100)
+    left = error_of_steps(function_of(matrix_of(own), "log", 5))
+    assert found.standard_error > left > 0  # which it includes
     assert re.search(r"raise steps, as function=\(\"log\", 100\) does$", str(caught[0].message))
     estimate_trace(matrix(), function=("log", 40), products=40)  # finished: no warning, which is an error here
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from data.matrices import SymmetricMatrix
 from models.trace.arguments import AUTO
-from models.trace.estimate import of_budget, warn_of_steps
+from models.trace.estimate import error_of_steps, including, of_budget, warn_of_steps
 from models.trace.functions import function_of, logarithm
 from models.trace.lanczos import function_of_values
 from models.trace.matrices import Matrix, scaled
@@ -141,13 +141,14 @@ def known_trace(here: Study, own: OwnMatrix, settings: TraceConfig) -> float | N
 
 def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
     """Estimates the trace: a row for each number of queries and each method, and for the method that is chosen. All ask
-    the same queries. Warns where the Lanczos steps of f(A) leave too large an error."""
+    the same queries. The standard errors include what the Lanczos steps of f(A) leave; warns where that is much."""
+    left = error_of_steps(own.target)
     pool = Pool(own.target, seed=settings.seed)
     rows, estimates = [], []
     for queries in sorted(settings.estimate.queries):
         for method in (AUTO, *settings.estimate.methods):
-            estimate = of_budget(pool, method, queries)
-            estimates.append(estimate)
+            estimates.append(of_budget(pool, method, queries))
+            estimate = including(estimates[-1], left)
             rows.append(
                 {
                     "method": method, "used": estimate.method, "queries": queries, "estimate": estimate.estimate,
@@ -155,5 +156,6 @@ def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
                     "flatness": estimate.flatness, "tail": math.nan if estimate.tail is None else estimate.tail,
                 }
             )  # fmt: skip
-    warn_of_steps(own.target, min(estimates, key=lambda estimate: estimate.standard_error), setting="matrix.steps")
+    surest = min(estimates, key=lambda estimate: estimate.standard_error)
+    warn_of_steps(own.target, surest, left, setting="matrix.steps")
     return pd.DataFrame(rows)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from mlflow.artifacts import load_text
+
+from models.trace.estimate import error_of_steps, of_budget
+from models.trace.functions import function_of
+from models.trace.matrices import matrix_of
+from models.trace.pool import Pool
+from pipeline.systems.trace.own import OwnMatrix, curve
 
 SIZE = 120
 TINY = ("size=tiny", "estimate.queries=[8,40]")
@@ -64,6 +72,20 @@ def test_functions_of_a_matrix(function: str, files: dict[str, str], run_pipelin
     assert sorted(table["queries"].unique()) == [8, 40]
     assert load_text(f"{run.info.artifact_uri}/trace/estimates.svg")
     assert f"exact: {expected:,.10g}." in result.out
+
+
+def test_standard_errors_include_what_too_few_lanczos_steps_leave() -> None:
+    target = function_of(matrix_of(np.diag(np.logspace(-8, 0, 300))), "log", 5)
+    settings: Any = SimpleNamespace(seed=0, estimate=SimpleNamespace(queries=[100], methods=["hutchinson"]))
+    data: Any = None
+    with pytest.warns(UserWarning, match=r"5 Lanczos steps leave .*, and the queries one of .*: raise matrix\.steps$"):
+        table = curve(OwnMatrix(data, target, "log A"), settings)
+    row = table.iloc[-1]
+    pool, left = Pool(target, seed=0), error_of_steps(target)
+    queries = [of_budget(pool, method, 100).standard_error for method in ("auto", "hutchinson")][-1]
+    assert left > queries
+    assert row["standard_error"] == pytest.approx(np.hypot(queries, left), rel=1e-9)
+    assert row["relative_error"] == pytest.approx(row["standard_error"] / abs(row["estimate"]), rel=1e-9)
 
 
 def test_triangles_of_a_graph(files: dict[str, str], run_pipeline, client) -> None:
