@@ -132,8 +132,9 @@ def grouped_times(frame: pd.DataFrame, times: Sequence[str]) -> dict[str, str]:
     no time stands twice; nothing where there is none. A group has two rows at least, in the mean."""
     if not times or bool(frame[times[0]].isna().any()):
         return {}
-    others = [str(name) for name in frame.columns if name not in times and frame[name].dtype.kind != "f"]
-    counts = {name: int(frame[name].nunique()) for name in others if bool(frame[name].notna().all())}
+    table: Any = frame
+    others = [str(name) for name in table.columns if name not in times and table[name].dtype.kind != "f"]
+    counts = {name: table[name].nunique() for name in others if table[name].notna().all()}
     told = sorted((count, name) for name, count in counts.items() if 2 * count <= len(frame))
     found = [name for _, name in told if not bool(frame.duplicated([name, times[0]]).any())]
     return {"group": found[0], "time": times[0]} if found else {}
