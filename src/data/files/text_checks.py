@@ -124,10 +124,11 @@ def warn_of_numbers_for_names(path: Path, header: Any, frame: pd.DataFrame) -> N
     if len(names) > 1 and names == [str(place) for place in range(len(names))]:
         return
     numbers: Any = pd.to_numeric(header, errors="coerce")
+    if numbers.isna().any():
+        return
     row: Any = frame.head(1).T.iloc[:, 0] if len(frame) else pd.Series(dtype=float)
     below: Any = pd.to_numeric(row, errors="coerce")
-    own, first = numbers.to_numpy(np.float64), below.to_numpy(np.float64)
-    if numbers.notna().all() and not (rise_evenly(own) and not rise_evenly(first)):
+    if not rise_evenly(numbers.to_numpy(np.float64)) or rise_evenly(below.to_numpy(np.float64)):
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         warnings.warn(
             f"{path}: the first line ({shown}) holds numbers alone and is taken for the names of columns; if it is a "

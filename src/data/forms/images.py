@@ -34,9 +34,8 @@ SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 class Reading:
     """Says how images are read. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
     "false" for dark ink, "auto" to take as ink what there is less of (`data.forms.light_ink`); True and False are
-    taken too. blank: an all
-    white image, such as the back of a form, is taken for paper without ink, and not refused; an all black one where
-    invert is "true"."""
+    taken too. blank: an all white image, such as the back of a form, is taken for paper without ink, and not refused;
+    an all black one where invert is "true"."""
 
     most_pixels: int = MOST_PIXELS
     invert: str = "auto"

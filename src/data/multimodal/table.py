@@ -27,6 +27,11 @@ LARGEST = 1e6  # size of a score
 PREFIXES = {"text": "t_", "video": "v_", "audio": "a_"}
 
 
+def of_utterances(text: TextFormat) -> TextFormat:
+    """Returns how a file of utterances is read: names of samples and what they say are texts, blank lines no rows."""
+    return text._replace(texts=(*text.texts, SAMPLE, TEXT), skips_blank=True)
+
+
 @dataclass(frozen=True, eq=False)
 class UtteranceTable:
     """Holds the rows of a file, those of a sample in a row. decimal: what parts the decimals of numbers that are
@@ -41,8 +46,7 @@ class UtteranceTable:
         """Reads a file: names of samples and texts as they are written. Raises DataError for one that cannot be read,
         and for rows that are out of order."""
         file = existing_file(path)
-        own = text._replace(texts=(*text.texts, SAMPLE, TEXT), skips_blank=True)
-        table = cls(file, read_frame(file, own).frame, text.characters(file)[1])
+        table = cls(file, read_frame(file, of_utterances(text)).frame, text.characters(file)[1])
         table.check_steps()
         return table
 

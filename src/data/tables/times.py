@@ -52,10 +52,11 @@ def read_times(
             f"{path}, column {time!r}, row {row + 2}: {cell!r} is neither a finite number nor an ISO date"
             f"{said_of_cell(cell, decimal)}"
         )
-    digits = None if times.dtype.kind == "M" else dates_of_digits(times[needed], fewest=1 if of_model else FEWEST_DATES)
+    if times.dtype.kind == "M":
+        return times
+    digits = dates_of_digits(times[needed], fewest=1 if of_model else FEWEST_DATES)
     if digits is None:
-        if times.dtype.kind != "M":
-            refuse_dates_gone_wrong(np.where(needed, times, np.nan), path, time)
+        refuse_dates_gone_wrong(np.where(needed, times, np.nan), path, time)
         return times
     if not of_model:
         warn_of_counts(times[needed], path, time)

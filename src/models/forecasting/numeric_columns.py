@@ -39,8 +39,9 @@ def column_values(column: pd.Series, name: str) -> np.ndarray:
 
 def _refuse_cut_rows(column: pd.Series, where: str) -> None:
     """Raises ValueError where rows with decimal commas were cut at these: what stands before the first is the index."""
-    levels = [column.index.get_level_values(level) for level in range(column.index.nlevels)]
-    first = next((entry for level in levels for entry in level[:1] if isinstance(entry, str)), "")
+    begin: Any = column.index[:1]
+    levels = [begin.get_level_values(level) for level in range(begin.nlevels)]
+    first = next((entry for level in levels for entry in level if isinstance(entry, str)), "")
     names = f"{column.name} {' '.join(map(str, column.index.names))}"
     apart = next((sign for sign in SEPARATORS if sign in names and sign in first), None)
     if apart is not None:

@@ -8,11 +8,10 @@ import pandas as pd
 
 from data.base import DataError
 from data.files.table_files import TextFormat, existing_file, read_frame
+from data.multimodal.table import TEXT, of_utterances
 from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
-
-SAMPLE, TEXT = "sample", "text"
 
 
 def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
@@ -24,8 +23,7 @@ def predicted_utterances(model: Any, settings: PredictConfig) -> tuple[pd.DataFr
     data = settings.data
     with of_section("data"):
         file = existing_file(data.path)
-        text = TextFormat(data.delimiter, data.decimal, texts=(SAMPLE, TEXT), skips_blank=True)
-        frame = read_frame(file, text).frame
+        frame = read_frame(file, of_utterances(TextFormat(data.delimiter, data.decimal))).frame
     if TEXT in frame.columns:  # Parquet may hold numbers there
         frame[TEXT] = frame[TEXT].map(str, na_action="ignore").astype(object)
     try:
