@@ -69,6 +69,9 @@ class Sure(Protocol):
     @property
     def relative_error(self) -> float: ...
 
+    @property
+    def lacks_steps(self) -> bool: ...
+
     def is_within(self, tolerance: float) -> bool: ...
 
     @property
@@ -90,7 +93,7 @@ def until_sure(estimates: Iterable[Estimate], tolerance: float | None, dtype: to
         last = so_far[-1]
         warnings.warn(
             f"the relative standard error is {last.relative_error:.2g} after {last.products} products, and "
-            f"{tolerance:g} was asked for; {advice(last.method, dtype)}",
+            f"{tolerance:g} was asked for; {advice(last, dtype)}",
             stacklevel=3,
         )
     return so_far
@@ -101,10 +104,10 @@ def precision_word(dtype: torch.dtype) -> str:
     return PRECISION.get(dtype, str(dtype).removeprefix("torch."))
 
 
-def advice(method: str, dtype: torch.dtype) -> str:
-    """Returns what is to be done for a smaller error by this method, with a matrix of this type."""
-    if method != EXACT:
-        return "give more products"
+def advice(estimate: Sure, dtype: torch.dtype) -> str:
+    """Returns what is to be done for a smaller error than that of an estimate, of a matrix of this type."""
+    if estimate.method != EXACT:
+        return "give more steps" if estimate.lacks_steps else "give more products"
     if dtype != torch.float64:
         word = precision_word(dtype)
         return f"the rounding of {word} precision may leave so much: give the matrix in double precision"

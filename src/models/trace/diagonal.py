@@ -52,6 +52,11 @@ class DiagonalEstimate:
         largest = float(np.linalg.norm(self.estimate))
         return float(np.linalg.norm(self.standard_error)) / largest if largest else 0.0
 
+    @property
+    def lacks_steps(self) -> bool:
+        """Returns False: no Lanczos steps are taken."""
+        return False
+
     def is_within(self, tolerance: float) -> bool:
         """Returns whether the relative error is at most so much."""
         return self.relative_error <= tolerance

@@ -23,7 +23,7 @@ from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
 from models.trace.scale import put_back
 from models.trace.solves import Inverse
 from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
-from models.trace.unfinished import left_by_steps
+from models.trace.unfinished import MOST_OF_IT, Left, left_by_steps
 
 MORE_STEPS = 'steps, as function=("log", 100) does'
 FEW_ROWS = 5000  # of which all eigenvalues take seconds, or a minute
@@ -38,7 +38,8 @@ class TraceEstimate:
     error is a bound of what the rounding of A makes of functions found by eigenvalues, 0 for the others. flatness:
     tr²/(n‖f(A)‖_F²) as the queries measured it, from 1/n (one eigenvalue is all) to 1 (all are equal); for
     the logarithm that of log(A/a), a the largest entry of A. tail: the share of ‖f(A)‖_F² outside of what the first
-    half of the products spans, by which method="auto" chose; None where it had no choice. terms: of an exact one.
+    half of the products spans, by which method="auto" chose; None where it had no choice. left: what Lanczos steps that
+    were not taken leave, and the rounding of A; the standard error includes both. terms: of an exact one.
     """
 
     estimate: float
@@ -47,12 +48,18 @@ class TraceEstimate:
     method: str
     flatness: float
     tail: float | None = None
+    left: Left = field(default=Left(), repr=False)
     terms: Terms = field(default=Terms(), repr=False)
 
     @property
     def relative_error(self) -> float:
         """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
         return share_of_estimate(self.standard_error, self.estimate)
+
+    @property
+    def lacks_steps(self) -> bool:
+        """Returns whether the Lanczos steps that were not taken leave most of the standard error."""
+        return self.left.steps > MOST_OF_IT * self.standard_error
 
     def is_within(self, tolerance: float) -> bool:
         """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
@@ -92,8 +99,8 @@ def estimate_trace(
     Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
     99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
     f(A) of "exp", "log" and a callable is found by 40 Lanczos steps; function=("log", 100) takes 100. The
-    standard error includes how far more steps would move the estimate, as the last ones moved that of four vectors; a
-    warning asks for more steps where that is large. What a tolerance is compared with does not include it.
+    standard error includes how far more steps would move the estimate, as the last ones moved that of four vectors,
+    and what the rounding of A may make of f(A); a warning asks for more steps where the first is large.
     "inverse" takes up to 1000 steps of conjugate gradients, ("inverse", 5000) up to 5000, and is refused where they do
     not suffice. Memory: two numbers for each product and row.
 
@@ -111,11 +118,8 @@ def estimate_trace(
         check_whole("steps", steps, 4)
     own = with_advice(function_of(matrix_of(matrix), name, steps))
     estimate = trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]
-    if estimate.method == EXACT:
-        return estimate
-    left = error_of_steps(own)
-    warn_of_steps(own, estimate, left)
-    return including(estimate, left)
+    warn_of_steps(own, estimate)
+    return estimate
 
 
 def with_advice(matrix: Matrix) -> Matrix:
@@ -135,32 +139,34 @@ def lanczos_of(matrix: Matrix) -> Function | None:
     return function if isinstance(function, Function) else None
 
 
-def error_of_steps(matrix: Matrix) -> float:
-    """Returns about how far more Lanczos steps would move tr(f(A)); 0 where there are none."""
+def error_of_steps(matrix: Matrix) -> Left:
+    """Returns about how far more Lanczos steps would move tr(f(A)), and the rounding of A; 0 where there are none."""
     function = lanczos_of(matrix)
-    return 0.0 if function is None else left_by_steps(function, matrix)
+    return Left() if function is None else left_by_steps(function, matrix)
 
 
-def including(estimate: TraceEstimate, left: float) -> TraceEstimate:
-    """Returns an estimate whose standard error includes what the Lanczos steps leave, as that of a log-determinant."""
-    return replace(estimate, standard_error=math.hypot(estimate.standard_error, left)) if left else estimate
+def including(estimate: TraceEstimate, left: Left) -> TraceEstimate:
+    """Returns an estimate whose standard error includes what the Lanczos steps and the rounding leave, as that of a
+    log-determinant."""
+    return replace(estimate, standard_error=left.beside(estimate.standard_error), left=left) if any(left) else estimate
 
 
 def warn_of_steps(
-    matrix: Matrix, estimate: TraceEstimate, left: float, setting: str = 'steps, as function=("log", 100) does'
+    matrix: Matrix, estimate: TraceEstimate, setting: str = 'steps, as function=("log", 100) does'
 ) -> None:
-    """Warns where the Lanczos steps of f(A) leave an error of about the size of the standard error, or a larger one.
+    """Warns where the Lanczos steps of f(A) leave an error of about the size of that of the queries, or a larger one.
 
-    estimate: with the standard error of its queries alone. left: as `error_of_steps` has it.
+    estimate: with a standard error that includes what they leave.
     """
-    function = lanczos_of(matrix)
-    if function is None:
+    function, left = lanczos_of(matrix), estimate.left.steps
+    if function is None or estimate.method == EXACT:
         return
+    queries = estimate.left.taken_out(estimate.standard_error)
     noise = torch.finfo(matrix.dtype).eps ** 0.7 * max(matrix.size, abs(estimate.estimate))
-    if left > max(0.5**0.5 * estimate.standard_error, noise):
+    if left > max(MOST_OF_IT * queries, noise):
         warnings.warn(
             f"{function.steps} Lanczos steps leave an error of about {left:.2g} in the estimate, and the "
-            f"queries one of {estimate.standard_error:.2g}; the standard error holds both: raise {setting}",
+            f"queries one of {queries:.2g}; the standard error holds both: raise {setting}",
             stacklevel=3,
         )
 
@@ -178,11 +184,14 @@ def trace_estimates(
 
 def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
     """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …"""
+    left: Left | None = None
     for budget in budgets(most, tolerance):
         if method == AUTO and pool.affords_all(budget, most):
             yield exact_trace(pool)
             return
-        yield of_budget(pool, method, budget)
+        estimate = of_budget(pool, method, budget)
+        left = error_of_steps(pool.matrix) if left is None else left
+        yield including(estimate, left)
 
 
 def exact_trace(pool: Pool) -> TraceEstimate:
@@ -212,9 +221,11 @@ def exact_sums(matrix: Matrix) -> tuple[float, float, float, Terms]:
         return float(dense.trace()), float(dense.square().sum()), 0.0, Terms()
     (inner_matrix, function), epsilon = asked, torch.finfo(matrix.rounded_to).eps
     eigenvalues = torch.linalg.eigvalsh(whole(inner_matrix).double()).unsqueeze(0)
-    values = function_of_values(function, eigenvalues, epsilon)
-    error = moved_by_rounding(function, eigenvalues, epsilon * eigenvalues.abs().amax())
-    own = moved_by_rounding(function, eigenvalues, epsilon * eigenvalues.abs())
+    values = function_of_values(function, eigenvalues, matrix.rounded_to)
+    error, own = (
+        float(moved_by_rounding(function, eigenvalues, epsilon * size).sum())
+        for size in (eigenvalues.abs().amax(), eigenvalues.abs())
+    )
     terms = Terms(float((values + matrix.shift).abs().sum()), own)
     return float(values.sum()), float(values.square().sum()), error, terms
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from torch import Tensor
 from models.runtime.parameters import shown
 from models.trace.lanczos import Function
 from models.trace.matrices import Matrix
-from models.trace.oracles import OracleError, Power
+from models.trace.oracles import Power
+from models.trace.refusals import OfPositive
 from models.trace.scale import divided
 from models.trace.solves import SOLVING, Inverse
 
@@ -23,26 +23,14 @@ STEPS = 40  # of the Lanczos process
 NamedFunction = str | Callable[[Tensor], Tensor]
 
 
-def logarithm(values: Tensor, exponent: int = 0) -> Tensor:
-    """Returns log λ of eigenvalues. Errors: as `positive`."""
-    return positive(values, exponent, "whose logarithm is not a number").log()
+def reciprocal(exponent: int = 0) -> OfPositive:
+    """Returns λ ↦ 1/λ of positive eigenvalues, those that conjugate gradients can solve with."""
+    return OfPositive(torch.reciprocal, "and conjugate gradients cannot solve with it", exponent)
 
 
-def reciprocal(values: Tensor, exponent: int = 0) -> Tensor:
-    """Returns 1/λ of eigenvalues. Errors: as `positive`, as conjugate gradients do."""
-    return positive(values, exponent, "and conjugate gradients cannot solve with it").reciprocal()
-
-
-def positive(values: Tensor, exponent: int, why: str) -> Tensor:
-    """Returns eigenvalues that are all positive. Raises OracleError where one is not; exponent: of the power of two
-    that was taken out of them; why: what that means."""
-    if bool((values <= 0).any()):
-        least = values.min().item() * 2.0**exponent
-        raise OracleError(
-            f"the matrix is not positive definite: it has an eigenvalue of {least:.3g} or below, {why}; "
-            "add a ridge to its diagonal"
-        )
-    return values
+def logarithm(largest: float = 1.0, exponent: int = 0) -> OfPositive:
+    """Returns λ ↦ log λ − log(largest) of positive eigenvalues."""
+    return OfPositive(ShiftedLogarithm(largest), "whose logarithm is not a number", exponent)
 
 
 def cube(matrix: Matrix, steps: int | None) -> Matrix:  # noqa: ARG001
@@ -59,18 +47,17 @@ def inverse(matrix: Matrix, steps: int | None) -> Matrix:
 
 @dataclass(frozen=True)
 class ShiftedLogarithm:
-    """Is λ ↦ log λ − log(largest). exponent: as of `positive`."""
+    """Is λ ↦ log λ − log(largest)."""
 
     largest: float
-    exponent: int
 
     def __call__(self, values: Tensor) -> Tensor:
-        return logarithm(values, self.exponent) - math.log(self.largest)
+        return values.log() - math.log(self.largest)
 
 
 def log(matrix: Matrix, steps: int | None) -> Matrix:
     """Returns log A = log(B/b) + log(2^e·b)·I, b the largest entry of B."""
-    function = ShiftedLogarithm(matrix.largest, matrix.exponent)
+    function = logarithm(matrix.largest, matrix.exponent)
     shift = math.log(matrix.largest) + matrix.exponent * math.log(2)
     return of_eigenvalues(matrix, function, steps)._replace(shift=shift)
 
@@ -138,6 +125,6 @@ def iterated(matrix: Matrix) -> tuple[Matrix, Callable[[Tensor], Tensor]] | None
         case Function(oracle, function, _):
             return matrix._replace(oracle=oracle), function
         case Inverse(oracle, _, _):
-            return matrix._replace(oracle=oracle), partial(reciprocal, exponent=-matrix.exponent)
+            return matrix._replace(oracle=oracle), reciprocal(-matrix.exponent)
         case _:
             return None

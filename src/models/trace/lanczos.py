@@ -16,6 +16,7 @@ from torch import Tensor
 
 from models.runtime.parameters import in_a_line
 from models.trace.oracles import Oracle, OracleError
+from models.trace.refusals import OfPositive, refuse_singular, rounding_of
 
 BASIS_BYTES = 32 * 2**20  # of the bases held at a time
 
@@ -82,30 +83,34 @@ def rows_at_once(steps: int, start: Tensor) -> int:
     return max(1, BASIS_BYTES // (min(steps, start.shape[1]) * start.shape[1] * start.element_size()))
 
 
-def function_of_values(function: Callable[[Tensor], Tensor], values: Tensor, epsilon: float | None = None) -> Tensor:
-    """Returns f at Ritz values (row, step), in that shape. epsilon: of the rounding of the matrix; that of the values'
-    type by default.
+def function_of_values(
+    function: Callable[[Tensor], Tensor], values: Tensor, dtype: torch.dtype | None = None
+) -> Tensor:
+    """Returns f at Ritz values (row, step), in that shape. dtype: to which the matrix was rounded; that of the values
+    by default.
 
     Raises OracleError where one is 0 to rounding and f, within the rounding, is not finite or moves by more than half
-    of the largest |f|: f(A)x would be decided by the rounding.
+    of the largest |f|: f(A)x would be decided by the rounding. Else as `OfPositive.check`, where f is one.
     """
-    share = 10 * (torch.finfo(values.dtype).eps if epsilon is None else epsilon)
-    rounding = share * values.abs().amax(1, keepdim=True)
+    rounded_to = dtype or values.dtype
+    rounding = rounding_of(values, rounded_to)
+    if isinstance(function, OfPositive):
+        function.check(values, rounding)
     near = torch.stack([of_reals(function, part) for part in (values - rounding, values, values + rounding)])
     moved = near.amax(0) - near.amin(0)
     undecided = ~near.isfinite().all(0) | (moved > 0.5 * near[1].abs().amax(1, keepdim=True))
     if bool((undecided & (values.abs() <= rounding)).any()):
-        raise OracleError("to rounding the matrix has the eigenvalue 0, near which f is not bounded; add a ridge to it")
+        refuse_singular(rounded_to, "f(A)")
     if not bool(near[1].isfinite().all()):
         raise OracleError("the function of an eigenvalue is not finite; scale the matrix, or add a ridge to it")
     return near[1]
 
 
-def moved_by_rounding(function: Callable[[Tensor], Tensor], values: Tensor, rounding: Tensor) -> float:
-    """Returns Σ |f(λ + δ) − f(λ − δ)|/2 over the eigenvalues λ of a matrix, (1, n), δ being their rounding, one or
-    (1, n): what it may make of Σ f(λ). Errors: as `of_reals`."""
+def moved_by_rounding(function: Callable[[Tensor], Tensor], values: Tensor, rounding: Tensor) -> Tensor:
+    """Returns |f(λ + δ) − f(λ − δ)|/2 at eigenvalues λ (row, value), in that shape, δ being their rounding, which is
+    broadcast: what it may make of f(λ). Errors: as `of_reals`."""
     above, below = (of_reals(function, values + side * rounding) for side in (1, -1))
-    return float((above - below).abs().sum()) / 2
+    return (above - below).abs() / 2
 
 
 def of_reals(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:

@@ -10,21 +10,24 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, precision_word, until_sure
-from models.trace.lanczos import lanczos, ritz, rows_at_once
+from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, until_sure
+from models.trace.lanczos import lanczos, moved_by_rounding, ritz, rows_at_once
 from models.trace.matrices import Matrix, matrix_of
-from models.trace.oracles import Checked, OracleError, refuse_asymmetric_products
+from models.trace.oracles import Checked, refuse_asymmetric_products
 from models.trace.pool import whole
 from models.trace.queries import QueryDraw
+from models.trace.refusals import refuse_negative, refuse_singular, rounding_of
 from models.trace.standard_errors import Terms, few, is_within, share_of_estimate
-from models.trace.unfinished import to_come
+from models.trace.unfinished import MOST_OF_IT, Left, to_come
 
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
+DECIDED = "its log-determinant"
+NO_NUMBER = f"; {DECIDED} is not a number (a ridge on its diagonal makes another matrix of it)"
 FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the products say that A is symmetric
 SINGULAR = 4  # times ε√n: of rows scaled to a diagonal of 1, the rounding of all entries moves no eigenvalue so far
 
@@ -35,7 +38,8 @@ class LogdetEstimate:
 
     products: how many with A were asked for. method: "lanczos", or "exact" by Cholesky's factor; the standard error is
     then what the rounding of A makes of it. quadrature_error: how far more Lanczos steps would move the
-    estimate, as the last ones moved it; the standard error includes it. terms: what an exact one sums.
+    estimate, as the last ones moved it. rounding_error: what the rounding of A may make of one by Lanczos steps. The
+    standard error includes both. terms: what an exact one sums.
     """
 
     estimate: float
@@ -43,12 +47,18 @@ class LogdetEstimate:
     products: int
     method: str
     quadrature_error: float = 0.0
+    rounding_error: float = 0.0
     terms: Terms = field(default=Terms(), repr=False)
 
     @property
     def relative_error(self) -> float:
         """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
         return share_of_estimate(self.standard_error, self.estimate)
+
+    @property
+    def lacks_steps(self) -> bool:
+        """Returns whether the Lanczos steps that were not taken leave most of the standard error."""
+        return self.quadrature_error > MOST_OF_IT * self.standard_error
 
     def is_within(self, tolerance: float) -> bool:
         """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
@@ -76,10 +86,11 @@ def estimate_logdet(
     and its log-determinant is that of Cholesky's factor, in double precision whatever that of A is.
 
     The standard error is that of the mean over the vectors, and includes how far more steps would move it, by
-    extrapolation. Where that is the larger part it may be too little, and a warning asks for more steps.
+    extrapolation, and what the rounding of A, in the precision that it is given in, makes of it. Where the steps leave
+    the larger part it may be too little, and a warning asks for more of them.
 
     Raises OracleError for a matrix that is not positive definite, where a Ritz value shows it: an eigenvalue below 0
-    that no vector finds in so many steps goes unseen. An exact one is refused too where A is singular to rounding.
+    that no vector finds in so many steps goes unseen. So is one where A is singular to rounding.
     Other errors and warnings: as `estimate_trace`.
     """
     own = matrix_of(matrix)
@@ -101,7 +112,7 @@ def estimate_logdet(
 
 def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
     """Warns where the larger part of the standard error is that of the Lanczos steps."""
-    if estimate.quadrature_error > 0.5**0.5 * estimate.standard_error:
+    if estimate.lacks_steps:
         warnings.warn(
             f"{steps} Lanczos steps leave an error of about {estimate.quadrature_error:.2g}, more than the vectors do; "
             "give more steps",
@@ -128,54 +139,38 @@ def logdets_by_budget(
 
 
 def of_terms(terms: Tensor, steps: int) -> LogdetEstimate:
-    """Returns the estimate of terms (vector, 3): gᵀ log(A) g after a half, three quarters and all of the steps."""
-    means = terms.mean(0).tolist()
+    """Returns the estimate of terms (vector, 4), as `quadratures` has them."""
+    *means, rounding = terms.mean(0).tolist()
     deviation = float(terms[:, 2].std()) / len(terms) ** 0.5 * few(len(terms))
-    left = to_come(*means)
-    return LogdetEstimate(means[2], math.hypot(deviation, left), len(terms) * steps + LOOKED_AT, "lanczos", left)
+    left = Left(to_come(*means), rounding)
+    return LogdetEstimate(means[2], left.beside(deviation), len(terms) * steps + LOOKED_AT, "lanczos", *left)
 
 
 def quadratures(matrix: Matrix, start: Tensor, steps: int) -> Tensor:
-    """Returns gᵀ log(A) g of each row g of start (row, n), after half, three quarters and all of
-    the steps, (row, 3)."""
+    """Returns gᵀ log(A) g of each row g of start (row, n), after half, three quarters and all of the steps, and what
+    the rounding of A may make of the last, (row, 4)."""
     oracle, terms = Checked(matrix.oracle), []
     for part in start.split(rows_at_once(steps, start)):
         tridiagonal = lanczos(oracle, part, steps)
-        counts = (steps - 2 * (steps // 4), steps - steps // 4, steps)
-        sums = [quadrature(*ritz(tridiagonal, count), matrix.exponent) for count in counts]
-        terms.append(tridiagonal.norm.square() * torch.stack(sums, 1))
+        sums, moved = [], part.new_zeros(0)
+        for count in (steps - 2 * (steps // 4), steps - steps // 4, steps):
+            values, vectors = ritz(tridiagonal, count)
+            check_positive(values, matrix)
+            weights = vectors[:, 0].square()
+            sums.append((weights * values.log()).sum(1))
+            rounding = torch.finfo(matrix.rounded_to).eps * values.amax(1, keepdim=True)
+            moved = (weights * moved_by_rounding(torch.log, values, rounding)).sum(1)
+        terms.append(tridiagonal.norm.square() * torch.stack([*sums, moved], 1))
     return torch.cat(terms).double().cpu()
 
 
-def quadrature(values: Tensor, vectors: Tensor, exponent: int) -> Tensor:
-    """Returns Σ τ_j log θ_j of Ritz values (row, step) and vectors (row, step, step), (row,).
-
-    Raises OracleError where a value is not above 0 to rounding.
-    """
-    least, largest = float(values.min()), float(values.abs().amax())
-    rounding = 10 * torch.finfo(values.dtype).eps * largest
-    if least < -rounding:
-        refuse(least, exponent)
-    if least <= rounding:
-        refuse_singular(values.dtype)
-    return (vectors[:, 0].square() * values.log()).sum(1)
-
-
-def refuse(least: float, exponent: int) -> NoReturn:
-    """Raises OracleError for a matrix with an eigenvalue that is below 0, or with a diagonal that is not above it."""
-    raise OracleError(
-        f"the matrix is not positive definite: it has an eigenvalue of {least * 2.0**exponent:.3g} or below; its "
-        "log-determinant is not a number (a ridge on its diagonal makes another matrix of it)"
-    )
-
-
-def refuse_singular(dtype: torch.dtype) -> NoReturn:
-    """Raises OracleError for a matrix of this type with an eigenvalue that its rounding does not tell from 0."""
-    way = "" if dtype == torch.float64 else "give it in double precision; "
-    raise OracleError(
-        f"the matrix is singular to the rounding of {precision_word(dtype)} precision, which decides its "
-        f"log-determinant; {way}a ridge on its diagonal makes another matrix of it"
-    )
+def check_positive(values: Tensor, matrix: Matrix) -> None:
+    """Raises OracleError where a Ritz value (row, step) is not above 0 to the rounding of the matrix."""
+    rounding, least = rounding_of(values, matrix.rounded_to), float(values.min())
+    if bool((values < -rounding).any()):
+        refuse_negative(least, matrix.exponent, NO_NUMBER)
+    if bool((values <= rounding).any()):
+        refuse_singular(matrix.rounded_to, DECIDED)
 
 
 def exact_logdet(matrix: Matrix) -> LogdetEstimate:
@@ -189,14 +184,14 @@ def exact_logdet(matrix: Matrix) -> LogdetEstimate:
     dense = whole(matrix).double()
     diagonal, epsilon = dense.diagonal(), torch.finfo(matrix.rounded_to).eps
     if bool((diagonal <= 0).any()):
-        refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
+        refuse_negative(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent, NO_NUMBER)
     alike = dense * diagonal.rsqrt() * diagonal.rsqrt().unsqueeze(1)
     unit, least = torch.eye(matrix.size).to(alike), SINGULAR * matrix.size**0.5 * epsilon
     factor = positive_factor(alike, least, unit)
     if factor is None:
         if float(torch.linalg.eigvalsh(alike)[0]) < -least:
-            refuse(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent)
-        refuse_singular(matrix.rounded_to)
+            refuse_negative(float(torch.linalg.eigvalsh(dense)[0]), matrix.exponent, NO_NUMBER)
+        refuse_singular(matrix.rounded_to, DECIDED)
     logs = torch.stack([diagonal.log(), 2 * factor.diagonal().log()])
     inverse = torch.linalg.solve_triangular(factor, unit, upper=False)
     rounding = epsilon + matrix.size**0.5 * torch.finfo(torch.float64).eps

@@ -41,7 +41,7 @@ class Inverse:
             raise OracleError(
                 f"{error.products} conjugate-gradient steps leave a relative residual of {error.residual:.2g}, asked "
                 f"for {error.tolerance:.2g}; the matrix is ill-conditioned or singular; {self.advice}"
-            ) from error
+            ) from None
         return solutions.values.T.reshape(queries.shape)
 
 
@@ -50,14 +50,15 @@ class RidgeSmoother:
     """Is the oracle of K(K + λN·I)⁻¹ = I − λN·(K + λN·I)⁻¹ of a kernel matrix K (N, N).
 
     Its trace is the statistical dimension.
-    kernel: the oracle of K. shift: λN, greater than 0. tolerance, most, errors: as for `Inverse`.
+    kernel: the oracle of K. shift: λN, greater than 0. tolerance, most, advice, errors: as for `Inverse`.
     """
 
     kernel: Oracle
     shift: float
     tolerance: float = 1e-10
     most: int = SOLVING
+    advice: str = "allow more steps, or raise the shift"
 
     def __call__(self, queries: Tensor) -> Tensor:
-        inverse = Inverse(Shifted(self.kernel, self.shift), self.tolerance, self.most)
+        inverse = Inverse(Shifted(self.kernel, self.shift), self.tolerance, self.most, self.advice)
         return queries - self.shift * inverse(queries)

@@ -1,15 +1,34 @@
-"""How far more Lanczos steps would move an estimate, by what the last of them moved it."""
+"""What an estimate leaves beside the error of its queries: Lanczos steps not taken, and the rounding of the matrix."""
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import torch
 
-from models.trace.lanczos import Function, function_of_values, lanczos, ritz
+from models.trace.lanczos import Function, function_of_values, lanczos, moved_by_rounding, ritz
 from models.trace.matrices import Matrix
 from models.trace.queries import QueryDraw
 
 SLOWEST = 0.95  # share of what a quarter of the steps moved that the next one moves, at most
 LOOKED_AT = 4  # vectors
+MOST_OF_IT = 0.5**0.5  # of a standard error, above which a part is larger than all others together
+
+
+class Left(NamedTuple):
+    """Holds how far more Lanczos steps would move an estimate, and what the rounding of the matrix may make of it."""
+
+    steps: float = 0.0
+    rounding: float = 0.0
+
+    def beside(self, standard_error: float) -> float:
+        """Returns the standard error of an estimate, given that of its queries."""
+        return math.hypot(standard_error, *self)
+
+    def taken_out(self, standard_error: float) -> float:
+        """Returns the standard error of the queries alone, given that of an estimate which includes this."""
+        return max(0.0, standard_error**2 - math.hypot(*self) ** 2) ** 0.5
 
 
 def to_come(after_half: float, after_three_quarters: float, after_all: float) -> float:
@@ -22,16 +41,20 @@ def to_come(after_half: float, after_three_quarters: float, after_all: float) ->
     return last * max(1.0, share / (1 - share))
 
 
-def left_by_steps(function: Function, matrix: Matrix) -> float:
+def left_by_steps(function: Function, matrix: Matrix) -> Left:
     """Returns about how far more steps would move tr(f(A)): the mean of gᵀf(A)g over a few vectors g of ±1 after a
-    half, three quarters and all of the steps, continued. matrix: f(A)."""
+    half, three quarters and all of the steps, continued. matrix: f(A). The rounding is that of the largest Ritz value,
+    in the precision that the matrix is given in, at each of them."""
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
     start = draw.queries(LOOKED_AT, generator=torch.Generator(matrix.device).manual_seed(0))[0]
     tridiagonal = lanczos(function.oracle, start, function.steps)
     steps = tridiagonal.diagonal.shape[1]
-    means = []
+    means, moved = [], 0.0
     for count in (steps - 2 * (steps // 4), steps - steps // 4, steps):
         values, vectors = ritz(tridiagonal, count)
-        terms = (vectors[:, 0].square() * function_of_values(function.function, values)).sum(1)
-        means.append(float((tridiagonal.norm[:, 0].square() * terms).mean()))
-    return to_come(*means)
+        weights = tridiagonal.norm.square() * vectors[:, 0].square()
+        found = function_of_values(function.function, values, matrix.rounded_to)
+        means.append(float((weights * found).sum(1).mean()))
+        rounding = torch.finfo(matrix.rounded_to).eps * values.abs().amax(1, keepdim=True)
+        moved = float((weights * moved_by_rounding(function.function, values, rounding)).sum(1).mean())
+    return Left(to_come(*means), moved)

@@ -144,6 +144,18 @@ def test_a_tolerance_stops_as_soon_as_it_is_reached() -> None:
     assert [step.relative_error <= 0.01 for step in steps] == [False] * (len(steps) - 1) + [True]
 
 
+def test_a_tolerance_is_compared_with_all_that_the_standard_error_holds() -> None:
+    """Five steps leave far more than 5 % of a logarithm whose queries alone would be sure after 32 products."""
+    matrix = np.diag(np.logspace(-8, 0, 300))
+    with (
+        pytest.warns(UserWarning, match=r"after 64 products, and 0\.05 was asked for; give more steps$"),
+        pytest.warns(UserWarning, match="5 Lanczos steps leave an error of about"),
+    ):
+        found = estimate_trace(matrix, function=("log", 5), products=64, tolerance=0.05)
+    assert found.left.taken_out(found.standard_error) < 0.05 * abs(found.estimate) < found.left.steps
+    assert (found.lacks_steps, found.is_within(0.05)) == (True, False)
+
+
 @pytest.mark.parametrize("method", ["hutchinson", "hutch_pp", "na_hutch_pp", "xtrace"])
 def test_growing_by_steps_is_asking_at_once(method: str) -> None:
     """The last look of a tolerance that is never reached is what one look at as many products is."""

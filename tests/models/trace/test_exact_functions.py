@@ -53,9 +53,18 @@ def test_what_rounding_makes_of_an_ill_conditioned_matrix_is_stated(name: str, d
 
 @pytest.mark.parametrize("name", ["log", "inverse"])
 def test_single_precision_is_refused_by_its_own_rounding(name: str) -> None:
-    with pytest.raises(OracleError, match="add a ridge"):
-        estimate_trace(np.diag([1.0, 1e-8]).astype(np.float32), function=name)
+    said = r"^the matrix is singular to the rounding of single precision, which decides f\(A\); give it in double prec"
+    for least in (1e-8, 0.0, -1e-8):  # the rounding does not tell them from each other, so none is named
+        with pytest.raises(OracleError, match=said):
+            estimate_trace(np.diag([1.0, least]).astype(np.float32), function=name)
     assert estimate_trace(np.diag([1.0, 1e-8]), function=name).method == "exact"
+
+
+@pytest.mark.parametrize("name", ["log", "inverse"])
+def test_the_refusal_of_a_negative_eigenvalue_names_that_of_the_matrix(name: str) -> None:
+    for dtype, least in ((np.float64, -1e-8), (np.float32, -1e-3)):
+        with pytest.raises(OracleError, match=f"it has an eigenvalue of {dtype(least):.3g} or below"):
+            estimate_trace(np.diag([1.0, least]).astype(dtype), function=name)
 
 
 @pytest.mark.parametrize(("function", "power"), [("identity", 1), ("cube", 3)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from models.trace.oracles import Dense, Oracle, sparse
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool
 from models.trace.scale import divided, exponent_of
-from models.trace.solves import RidgeSmoother
+from models.trace.solves import Inverse, RidgeSmoother
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.job.checkpoint import find, save
@@ -83,9 +84,12 @@ def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
     own = scaled(oracle_of(divided(data.matrix, exponent), device, dtype), data.size, dtype, device, largest)
     if name == "smoother":
         shift = math.ldexp(shift_of(settings, data.size), -exponent)
-        target = own._replace(oracle=RidgeSmoother(own.oracle, shift), exponent=0, inexact=True)
+        smoother = RidgeSmoother(own.oracle, shift, advice="raise matrix.smoothing")
+        target = own._replace(oracle=smoother, exponent=0, inexact=True)
     else:
         target = function_of(own, name, None if name == "inverse" else settings.matrix.steps)
+    if isinstance(target.oracle, Inverse):
+        target = target._replace(oracle=replace(target.oracle, advice="add a ridge to its diagonal"))
     part = "" if data.size == data.rows_in_file else f", the largest component of {data.rows_in_file:,}"
     return OwnMatrix(data, target._replace(oracle=OverRanks(target.oracle)), f"{WORDS[name]}, {data.size:,} rows{part}")
 
@@ -94,7 +98,7 @@ def values_under(settings: TraceConfig, size: int) -> Callable[[Tensor], Tensor]
     """Returns f as it is applied to eigenvalues, of any shape. size: n. The identity is not among the functions."""
     shift = shift_of(settings, size)
     functions: dict[str, Callable[[Tensor], Tensor]] = {
-        "cube": lambda values: values**3, "exp": torch.exp, "inverse": torch.reciprocal, "log": logarithm,
+        "cube": lambda values: values**3, "exp": torch.exp, "inverse": torch.reciprocal, "log": logarithm(),
         "smoother": lambda values: values / (values + shift),
     }  # fmt: skip
     return functions[settings.function]
@@ -147,8 +151,8 @@ def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
     rows, estimates = [], []
     for queries in sorted(settings.estimate.queries):
         for method in (AUTO, *settings.estimate.methods):
-            estimates.append(of_budget(pool, method, queries))
-            estimate = including(estimates[-1], left)
+            estimate = including(of_budget(pool, method, queries), left)
+            estimates.append(estimate)
             rows.append(
                 {
                     "method": method, "used": estimate.method, "queries": queries, "estimate": estimate.estimate,
@@ -157,5 +161,5 @@ def curve(own: OwnMatrix, settings: TraceConfig) -> pd.DataFrame:
                 }
             )  # fmt: skip
     surest = min(estimates, key=lambda estimate: estimate.standard_error)
-    warn_of_steps(own.target, surest, left, setting="matrix.steps")
+    warn_of_steps(own.target, surest, setting="matrix.steps")
     return pd.DataFrame(rows)

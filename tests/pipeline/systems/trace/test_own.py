@@ -83,8 +83,8 @@ def test_standard_errors_include_what_too_few_lanczos_steps_leave() -> None:
     row = table.iloc[-1]
     pool, left = Pool(target, seed=0), error_of_steps(target)
     queries = [of_budget(pool, method, 100).standard_error for method in ("auto", "hutchinson")][-1]
-    assert left > queries
-    assert row["standard_error"] == pytest.approx(np.hypot(queries, left), rel=1e-9)
+    assert left.steps > queries
+    assert row["standard_error"] == pytest.approx(np.hypot(queries, left.steps), rel=1e-9)
     assert row["relative_error"] == pytest.approx(row["standard_error"] / abs(row["estimate"]), rel=1e-9)
 
 
@@ -175,10 +175,26 @@ def test_functions_that_the_matrix_has_not(
     assert message in error, error
 
 
+@pytest.mark.parametrize(
+    ("function", "advice"), [("inverse", "add a ridge to its diagonal"), ("smoother", "raise matrix.smoothing")]
+)
+def test_a_solve_that_does_not_end_advises_what_can_be_set(
+    function: str, advice: str, tmp_path: Path, run_pipeline
+) -> None:
+    np.save(tmp_path / "ill.npy", np.diag(np.logspace(-14, 0, 60)))
+    error = run_pipeline(
+        "recipe=trace", f"matrix.path={tmp_path / 'ill.npy'}", f"function={function}", "matrix.smoothing=1e-20",
+        "matrix.exact_rows=0", "tracking=off", "size=tiny", "estimate.queries=[8]", "estimate.methods=[hutchinson]",
+    ).error  # fmt: skip
+    assert error.endswith(f"the matrix is ill-conditioned or singular; {advice}"), error
+
+
 def test_an_exact_value_that_rounding_decides_is_refused(tmp_path: Path, run_pipeline) -> None:
     np.save(tmp_path / "twice.npy", np.kron(np.ones((2, 2)), kernel()[:60, :60]))
     error = run_pipeline("recipe=trace", f"matrix.path={tmp_path / 'twice.npy'}", "function=inverse", *TINY).error
-    assert "to rounding the matrix has the eigenvalue 0, near which f is not bounded; add a ridge to it" in error, error
+    assert "the matrix is singular to the rounding of double precision, which decides f(A); a ridge on its" in error, (
+        error
+    )
 
 
 @pytest.mark.parametrize("methods", ["[xtrace]", "[hutchinson]"])  # beside which one is chosen
