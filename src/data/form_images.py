@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from data.base import DataError, fewer_of
-from data.greys import Greys, refuse_shared
+from data.greys import Greys, refuse_shared, said_of_file
 
 PARTS = ("train", "validation", "test")
 CLASSES = ("background", "word", "signature", "stamp", "date", "noise")
@@ -184,7 +184,11 @@ class HandwrittenForms:
     def __post_init__(self) -> None:
         if tuple(self.parts)[: len(PARTS)] != PARTS or not all(map(len, self.parts.values())):
             raise DataError(f"{self.name}: training, validation and test part need a form each")
-        refuse_shared(self.name, self.parts, lambda part, number: f"form {number + 1} of the {part} part")
+        refuse_shared(self.name, self.parts, self.called)
+
+    def called(self, part: str, number: int) -> str:
+        """Returns which form one is, in words, with its file where there are files."""
+        return f"form {number + 1} of the {part} part{said_of_file(self.files, part, number)}"
 
     @property
     def tests(self) -> tuple[str, ...]:

@@ -77,6 +77,11 @@ def refuse_shared(name: str, parts: Mapping[str, Greys], called: Callable[[str, 
                 raise DataError(f"{name}: {called(part, number)} is {called(other, first)}; leave one of them out")
 
 
+def said_of_file(files: Mapping[str, Sequence[str]], part: str, number: int) -> str:
+    """Returns what a message adds to the name of an image of a part: its file, where the part's files are known."""
+    return f", file {files[part][number]!r}" if part in files else ""
+
+
 def digest_of(image: np.ndarray) -> bytes:
     """Returns the SHA-256 of an image's size and pixels."""
     return hashlib.sha256(repr(image.shape).encode() + np.ascontiguousarray(image).tobytes()).digest()

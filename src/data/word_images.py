@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from data.base import DataError, fewer_of
-from data.greys import Greys, one_after_the_other, refuse_shared
+from data.greys import Greys, one_after_the_other, refuse_shared, said_of_file
 
 PARTS = ("train", "validation", "test")
 
@@ -82,7 +82,7 @@ class HandwrittenWords:
 
     def called(self, part: str, number: int) -> str:
         """Returns which image one is, in words, with its file where there are files."""
-        file = f", file {self.files[part][number]!r}" if part in self.files else ""
+        file = said_of_file(self.files, part, number)
         return f"image {number + 1} of the {part} part{file} ({self.parts[part].texts[number]!r})"
 
     @property

@@ -27,6 +27,7 @@ from models.sequence.vocabulary import Vocabulary
 
 SPARE = tuple(f"+{place}" for place in range(32))  # tags without a language yet; no language has such a name
 MOST_DROPPED = 0.2  # of the pairs, as too long
+PIECES = 2000  # of a vocabulary, where the texts allow so many
 
 
 @dataclass(eq=False, repr=False)
@@ -41,7 +42,8 @@ class Translator(SavedEstimator):
     arm: ROUTER or ROUTER+ADAPTER, see `models.experts.arms`. Adapters "dynamic" and "shared" need three tasks. count,
     top: experts of a layer, and those that a token meets. adapter_hidden: numbers inside an adapter. width, heads,
     hidden, layers, dropout: of the network. tag: what stands in front of a sentence, its "target" language, both by
-    "task", or "none". pieces: numbers of the vocabulary, which the texts must allow. longest: tokens of a side; longer
+    "task", or "none". pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or
+    for as many as fewer texts allow, which a warning says. longest: tokens of a side; longer
     pairs are not learned from, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens:
     of a batch on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch),
     learning_rate, warmup, clip: of Adam. patience: epochs without better validation nats that end training; the best is
@@ -63,7 +65,7 @@ class Translator(SavedEstimator):
     layers: int = 2
     dropout: float = 0.1
     tag: str = "target"
-    pieces: int = 2000
+    pieces: int | None = None
     longest: int = 60
     temperature: float = 1.0
     tokens: int = 1600
@@ -91,11 +93,8 @@ class Translator(SavedEstimator):
             how = self._training(self.epochs, self.updates, self.learning_rate, self.warmup)
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             tasks = tasks_of(learned)
-            vocabulary = Vocabulary.train(
-                (text for pair in learned for text in (pair.text, pair.translation)),
-                pieces=whole_number("pieces", self.pieces),
-                tags=(*tag_names(tasks), *SPARE),
-            )
+            texts = [text for pair in learned for text in (pair.text, pair.translation)]
+            vocabulary = vocabulary_of(texts, self.pieces, (*tag_names(tasks), *SPARE))
             network = TranslationNetwork(self._architecture(vocabulary.size, len(tasks)), seed=seed)
             predictor = TranslationPredictor(
                 network, vocabulary, tasks, one_of("tag", self.tag, TAGS),
@@ -196,6 +195,21 @@ class Translator(SavedEstimator):
         )  # fmt: skip
         with threads_for(predictor.network):
             return train(objective, encoded(predictor, held_out), how, seed=seed)
+
+
+def vocabulary_of(texts: Sequence[str], pieces: Any, tags: Sequence[str]) -> Vocabulary:
+    """Returns the vocabulary of texts with so many pieces; for None with `PIECES`, or as many as the texts allow, and
+    then warns. Raises as `whole_number` and `Vocabulary.train`."""
+    if pieces is not None:
+        return Vocabulary.train(texts, pieces=whole_number("pieces", pieces), tags=tags)
+    found = Vocabulary.of_at_most(texts, pieces=PIECES, tags=tags)
+    if found.size < PIECES:
+        warnings.warn(
+            f"the texts allow {found.size} pieces of a vocabulary, so these are taken and not {PIECES}; "
+            f"pieces={found.size} says so without this warning",
+            stacklevel=4,
+        )
+    return found
 
 
 def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_dropped: float = 1.0) -> EncodedPairs:

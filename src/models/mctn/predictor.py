@@ -110,12 +110,22 @@ def streams_of(
     missing = [name for name in names if name not in samples]
     if missing:
         raise ValueError(f"no modality {missing[0]}: give {', '.join(names)}, one array (step, number) a sample each")
-    counts = {name: len(samples[name]) for name in names}
+    counts = {name: count_of(name, samples[name]) for name in names}
     if len(set(counts.values())) > 1:
         raise ValueError(f"modalities differ in their number of samples: {counts}")
     if not counts[names[0]]:
         raise ValueError("there is no sample")
     return {letter: stream_of(MODALITIES[letter], samples, (widths or {}).get(letter), dtype) for letter in letters}
+
+
+def count_of(name: str, arrays: Any) -> int:
+    """Returns how many samples a modality has. Raises ValueError for what is no list of arrays."""
+    if not isinstance(arrays, str | bytes):
+        try:
+            return len(arrays)
+        except TypeError:
+            pass
+    raise ValueError(f"{name} must be a list with one array (step, number) a sample, got {shown(arrays)}")
 
 
 def stream_of(name: str, samples: Mapping[str, Sequence[Any]], width: int | None, dtype: torch.dtype) -> Stream:
@@ -136,12 +146,15 @@ def stream_of(name: str, samples: Mapping[str, Sequence[Any]], width: int | None
 
 
 def numbers_of(array: Any, where: str) -> np.ndarray:
-    """Returns the numbers of a sample as doubles. Raises ValueError for texts and whatever else holds none."""
+    """Returns the numbers of a sample as doubles. Raises ValueError for texts, a single number and whatever else is no
+    array of numbers."""
     if not isinstance(array, str | bytes):
         try:
-            return np.asarray(array, np.float64)
+            numbers = np.asarray(array, np.float64)
         except (TypeError, ValueError):
-            pass
+            numbers = np.empty(())
+        if numbers.ndim:
+            return numbers
     raise ValueError(
         f"{where}: must be an array (step, number), got {shown(array)}; give a text as the vectors of its words, or "
         "train on texts with the recipe mctn of the command line"

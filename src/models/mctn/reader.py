@@ -11,6 +11,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from models.mctn.arms import plan_of
+from models.mctn.held_out import LEAST_HELD_OUT, split
 from models.mctn.network import Architecture, SentimentNetwork
 from models.mctn.objective import Learning, SentimentObjective, Weights, check_something_to_read
 from models.mctn.predictor import SentimentPredictor, load_predictor, streams_of
@@ -21,8 +22,6 @@ from models.runtime.parameters import not_negative, number, one_of, whole_number
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from models.sequence.saved_estimator import SavedEstimator
-
-LEAST_HELD_OUT = 5  # samples of a validation part; with fewer there is none
 
 
 @dataclass(eq=False, repr=False)
@@ -44,7 +43,8 @@ class SentimentReader(SavedEstimator):
     while learning, for arms that read several, as none-tva. translation, cycle, second: weights of these losses beside
     that of predictions. l2: of the penalty, this times the sum of squares of the last map's weights. epochs,
     learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation loss that end training; the
-    best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none.
+    best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none; samples that hold the
+    same are held out together, or learned from.
     random_state: the seed of all that is drawn, a whole number, by which equal samples give equal numbers; None or a
     RandomState of NumPy draws a seed in each `fit`.
 
@@ -174,17 +174,6 @@ class SentimentReader(SavedEstimator):
             self.share, self.feedback, self.attention, not_negative("dropout", self.dropout, most=0.95),
         )  # fmt: skip
         return SentimentNetwork(architecture, seed=seed)
-
-
-def split(streams: Mapping[str, Stream], labels: torch.Tensor, *, share: float, seed: int) -> tuple[Samples, Samples]:
-    """Returns the samples that are learned from and those that are held out, both in a random order."""
-    order = torch.randperm(len(labels), generator=generator(seed, "mctn/held_out"))
-    held_out = int(share * len(labels))
-    learned = order[held_out:], order[:held_out]
-    if held_out < LEAST_HELD_OUT:
-        learned = order, order[:0]
-    first, second = (Samples({k: v.take(rows) for k, v in streams.items()}, labels[rows]) for rows in learned)
-    return first, second
 
 
 def refuse_missing(labels: Sequence[Any]) -> None:

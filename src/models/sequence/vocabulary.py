@@ -45,10 +45,16 @@ class Vocabulary:
             raise ValueError(
                 f"pieces must be at least {least}, for the bytes, 4 signs and {len(tags)} tags; got {pieces}"
             )
-        made = cls(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
+        made = cls.of_at_most(texts, pieces=pieces, tags=tags)
         if made.size < pieces:
             raise ValueError(f"the texts allow {least} to {made.size} pieces, and {pieces} were asked for")
         return made
+
+    @classmethod
+    def of_at_most(cls, texts: Iterable[str], *, pieces: int, tags: Sequence[str] = ()) -> Vocabulary:
+        """Returns the vocabulary of so many numbers, or of as many as the texts allow. pieces: as of `train`, and not
+        fewer than the bytes need."""
+        return cls(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
 
     @cached_property
     def size(self) -> int:

@@ -27,6 +27,8 @@ from pipeline.tracking.run import Run, where_to_look
 from pipeline.tracking.run_request import RunRequest
 from pipeline.tracking.session import finished_before, open_run
 
+STAND_IN = "STAND-IN-"  # in front of the name of a run on data that is not real
+
 
 class Data(Protocol):
     """Holds what a run says of the data it was made from."""
@@ -67,8 +69,10 @@ def set_up(settings: CommonConfig, job: Job) -> torch.device:
 
 
 def title_of(name: str, data: Data) -> str:
-    """Returns the start of the title of every figure; all figures on stand-in data say so."""
-    return f"{name} · STAND-IN DATA (not real)" if data.stand_in else name
+    """Returns the start of the title of every figure; all figures on stand-in data say so, once. name: of the run."""
+    if not data.stand_in:
+        return name
+    return f"{name} (data not real)" if name.startswith(STAND_IN) else f"{name} · STAND-IN DATA (not real)"
 
 
 class Named(NamedTuple):
@@ -115,7 +119,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
         GIVEN: json.dumps(given(job.overrides)),
         "job": str(job.number),
     }
-    name = f"STAND-IN-{name}" if data.stand_in else name
+    name = f"{STAND_IN}{name}" if data.stand_in else name
     where = settings.tracking.experiment or group or experiment
     return RunRequest(asdict(settings), where, name, data.checksum, common | dict(tags), passed_over, content)
 

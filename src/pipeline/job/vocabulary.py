@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from models.runtime.collectives import rank
-from models.sequence.vocabulary import BYTES, FIRST_TAG, Vocabulary, trained
+from models.sequence.vocabulary import BYTES, FIRST_TAG, Vocabulary
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.job.shared import made_once
@@ -22,7 +22,7 @@ def learned(
     fewer than the bytes need, and for more than the texts allow.
     """
     if may_be_fewer and pieces >= BYTES + FIRST_TAG + len(tags):
-        return Vocabulary(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
+        return Vocabulary.of_at_most(texts, pieces=pieces, tags=tags)
     with said_of(f"{key}={pieces}"):
         return Vocabulary.train(texts, pieces=pieces, tags=tags)
 

@@ -242,6 +242,10 @@ def test_forms_come_back_as_they_were_and_one_in_two_parts_is_refused() -> None:
     parts = {"train": record.at([0]), "validation": record.at([1]), "test": record.at([0])}
     with pytest.raises(DataError, match="form 1 of the test part is form 1 of the train part; leave one"):
         HandwrittenForms("own", parts, "made")
+    files = {"train": ("a.png",), "validation": ("b.png",), "test": ("c.png",)}
+    said = r"form 1 of the test part, file 'c\.png' is form 1 of the train part, file 'a\.png'; leave one"
+    with pytest.raises(DataError, match=said):
+        HandwrittenForms("own", parts, "made", files=files)
 
 
 def test_lines_of_every_plan_are_on_the_page_and_far_enough_apart() -> None:

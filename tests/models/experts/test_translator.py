@@ -207,6 +207,17 @@ def test_parameters_that_make_no_sense_are_refused(changed: dict[str, Any], reas
         Translator(**QUICK | changed).fit(pairs())
 
 
+def test_few_texts_take_as_many_pieces_as_they_allow_and_a_number_of_ones_own_is_refused() -> None:
+    with pytest.warns(
+        UserWarning, match=r"^the texts allow \d+ pieces of a vocabulary, so these are taken and not 2000"
+    ):
+        own = Translator(**QUICK | {"pieces": None}).fit(pairs())
+    most = own.predictor_.vocabulary.size
+    with pytest.raises(ValueError, match=f"the texts allow 294 to {most} pieces, and {most + 1} were asked for"):
+        Translator(**QUICK | {"pieces": most + 1}).fit(pairs())
+    assert Translator(**QUICK | {"pieces": most}).fit(pairs()).predictor_.vocabulary.size == most
+
+
 def test_long_pairs_are_not_learned_from(fitted: Translator) -> None:
     long = ("Haus " * 100, "house " * 100, "de", "en")
     found = encoded(fitted.predictor_, pairs_in([*pairs(), long]), most_dropped=0.2)

@@ -146,6 +146,10 @@ def test_steps_may_be_rows_of_a_table() -> None:
             {"text": [np.zeros((2, 4)), [[1.0], [1.0, 2.0]]] * 6},
             r"text, sample 1: must be an array \(step, number\), got",
         ),
+        ({"text": [1.0, 2.0] * 6}, r"text, sample 0: must be an array \(step, number\), got 1\.0; give"),
+        ({"text": [[1.0, 2.0]] * 12}, r"text, sample 0: expected shape \(step, 2\), got \(2,\)"),
+        ({"text": 1.0}, r"text must be a list with one array \(step, number\) a sample, got 1\.0"),
+        ({"text": "poor actors"}, r"text must be a list with one array .* a sample, got 'poor actors'"),
         ({"text": [np.zeros((0, 4))] * 12}, "sample 0 has no step of what is read; leave it out"),
     ],
 )

@@ -57,7 +57,7 @@ def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store
     resumed = run_pipeline(*told, "resume=true", "run_name=typed_now")
     assert resumed.status == 0, resumed.err
     assert runs(client)[0].info.status == "FINISHED"
-    assert f"run: {run.info.run_name} · STAND-IN DATA (not real) ({run.info.run_id})" in resumed.out
+    assert f"run: {run.info.run_name} (data not real) ({run.info.run_id})" in resumed.out
     assert "typed_now" not in resumed.out
 
 

@@ -46,3 +46,4 @@ def test_stand_in_data_is_named_in_every_title() -> None:
     real, made = (SimpleNamespace(name="d", source="s", stand_in=flag, checksum="c") for flag in (False, True))
     assert title_of("run", real) == "run"
     assert title_of("run", made) == "run · STAND-IN DATA (not real)"
+    assert title_of("STAND-IN-run", made) == "STAND-IN-run (data not real)"

@@ -90,6 +90,11 @@ def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here
     return fitted.validation
 
 
+def said_of_pairs(pairs: int, tasks: int) -> str:
+    """Returns how many training pairs there are, and of how many tasks, in words."""
+    return f"{pairs} training pair{'s' * (pairs != 1)} of {tasks} task{'s' * (tasks != 1)}"
+
+
 def train(settings: ExpertsConfig, job: Job) -> float:
     """Runs the whole recipe and returns −log p of a validation token in nats, mean over tasks, of the model that is
     kept."""
@@ -106,7 +111,7 @@ def train(settings: ExpertsConfig, job: Job) -> float:
     with clock.stage("tokenise"):
         vocabulary = vocabulary_of(settings, base or data, data.tasks)
         loaded = Loaded(data, vocabulary, encoded(settings, data, vocabulary), device)
-    tqdm.write(f"{data.name}: {loaded.encoded.parts['train'].count} training pairs of {len(data.tasks)} tasks")
+    tqdm.write(f"{data.name}: {said_of_pairs(loaded.encoded.parts['train'].count, len(data.tasks))}")
     with study(settings, job, data, device, clock, names_of_run(settings, job, data)) as here:
         refuse_another(vocabulary, here.folder)
         log_pairs(here, data, loaded.encoded)

@@ -10,7 +10,7 @@ from data.form_images import FormImages
 from data.forms.augment import DRAWS, Augmentation
 from pipeline.job.study import Study
 from pipeline.plotting import HEADING, colour, new_figure
-from pipeline.systems.forms.outlines import outline
+from pipeline.systems.forms.outlines import outline, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,9 +48,7 @@ def changes(grey: np.ndarray, boxes: np.ndarray | None, augmentation: Augmentati
 
 def draw(panel: Axes, name: str, grey: np.ndarray, boxes: np.ndarray | None) -> None:
     """Draws an image under its name, with its boxes where it has any."""
-    panel.imshow(grey, cmap="gray", vmin=0, vmax=255)
+    picture(panel, grey)
     panel.set_title(name, fontsize=HEADING)
-    panel.set_xticks([])
-    panel.set_yticks([])
     for box in [] if boxes is None else boxes.tolist():
         outline(panel, box, edgecolor=colour(2), linewidth=0.8)

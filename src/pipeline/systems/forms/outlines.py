@@ -1,4 +1,4 @@
-"""Boxes drawn on images, in every figure of forms."""
+"""Images, and boxes drawn on them, in every figure of forms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+def picture(panel: Axes, grey: Any, *, black: float = 0, white: float = 255, **style: Any) -> None:
+    """Draws an image (height, width) without ticks. black, white: the numbers that stand for them."""
+    low, high = sorted((black, white))
+    panel.imshow(grey, cmap="gray" if black < white else "Greys", vmin=low, vmax=high, **style)
+    panel.set_xticks([])
+    panel.set_yticks([])
 
 
 def outline(panel: Axes, box: Sequence[float], **style: Any) -> None:

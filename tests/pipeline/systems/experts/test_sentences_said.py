@@ -1,10 +1,11 @@
-"""What `recipe=predict` says of translations: how many sentences, and how many of them or of translations were cut."""
+"""What is said of translations and training pairs: how many there are, and how many were cut."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 
+from pipeline.systems.experts.recipe import said_of_pairs
 from pipeline.systems.predict.sentences import said_of
 
 
@@ -24,3 +25,15 @@ from pipeline.systems.predict.sentences import said_of
 def test_what_was_cut_is_counted(truncated: list[bool], finished: list[bool], said: str) -> None:
     found = pd.DataFrame({"truncated": truncated, "finished": finished})
     assert said_of(found) == f"translations of 2 sentences{said}"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "tasks", "said"),
+    [
+        (6, 1, "6 training pairs of 1 task"),
+        (1, 1, "1 training pair of 1 task"),
+        (600, 3, "600 training pairs of 3 tasks"),
+    ],
+)
+def test_pairs_and_tasks_are_counted_in_words(pairs: int, tasks: int, said: str) -> None:
+    assert said_of_pairs(pairs, tasks) == said

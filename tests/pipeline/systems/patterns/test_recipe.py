@@ -40,7 +40,7 @@ def test_lengths_are_counted_in_words_and_tokens(run_pipeline: Callable, client)
     assert (lengths["tokens"] > lengths["words"]).all()
     assert summary["documents"].sum() == 2 * len(lengths)
     assert "lengths/lengths.svg" in artifacts(client, run, "lengths")
-    assert "STAND-IN DATA" in result.out
+    assert "(data not real)" in result.out
 
 
 def test_shares_are_of_documents_with_at_least_so_many() -> None:

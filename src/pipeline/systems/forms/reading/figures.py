@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from models.forms.page_scores import meant
 from models.forms.reader import NO_ORDER, text_of
 from pipeline.plotting import SMALL_SIZE, colour, new_figure
-from pipeline.systems.forms.outlines import outline
+from pipeline.systems.forms.outlines import outline, picture
 from pipeline.systems.forms.reading.scores import FOUND, Sheet, at_least
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def shown_forms(sheets: Sequence[Sheet], title: str, *, lines: int = 0) -> tuple
     figure = new_figure(7.0, 1.0 + len(sheets) * (7.0 * height / width + LINE * lines), title)
     panels = [figure.add_subplot(len(sheets), 1, place + 1) for place in range(len(sheets))]
     for panel, own in zip(panels, sheets, strict=True):
-        panel.imshow(own.form.image, cmap="gray", vmin=0, vmax=255, alpha=0.6)
-        panel.set_xticks([])
-        panel.set_yticks([])
+        picture(panel, own.form.image, alpha=0.6)
     return figure, panels
 
 

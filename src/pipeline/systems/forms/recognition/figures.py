@@ -11,6 +11,7 @@ import pandas as pd
 from data.word_images import WordImages
 from pipeline.plotting import HEADING, SMALL_SIZE, colour, new_axes, new_figure
 from pipeline.systems.forms.arms import joined
+from pipeline.systems.forms.outlines import picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,9 +72,7 @@ def samples(words: WordImages, read: pd.DataFrame, *, title: str) -> Figure:
     figure = new_figure(7.0, 0.7 + 1.05 * rows, f"{title}: what was read (dotted: wrong)")
     for place, own in enumerate(chosen.itertuples(index=False)):
         panel = figure.add_subplot(rows, COLUMNS, place + 1)
-        panel.imshow(words.image(int(own.image)), cmap="gray", vmin=0, vmax=255)
-        panel.set_xticks([])
-        panel.set_yticks([])
+        picture(panel, words.image(int(own.image)))
         wrong = own.faults > 0
         for side in panel.spines.values():
             side.set(linestyle=WRONG if wrong else RIGHT, linewidth=1.3, edgecolor=colour(2) if wrong else colour(0))
@@ -88,9 +87,7 @@ def with_texts(images: Sequence[np.ndarray], texts: Sequence[str], *, title: str
     figure = new_figure(7.0, 0.7 + 0.95 * rows, title)
     for place, (image, text) in enumerate(zip(images, texts, strict=True)):
         panel = figure.add_subplot(rows, COLUMNS, place + 1)
-        panel.imshow(image, cmap="gray", vmin=0, vmax=255)
-        panel.set_xticks([])
-        panel.set_yticks([])
+        picture(panel, image)
         panel.set_xlabel(text.replace("$", r"\$"), fontsize=SMALL_SIZE)
     return figure
 
@@ -102,9 +99,7 @@ def before_and_after(written: WordImages, after: WordImages, real: WordImages, *
     panels = figure.subplots(rows, len(HEADS), squeeze=False)
     for row in range(rows):
         for panel, words in zip(panels[row], (written, after, real), strict=True):
-            panel.imshow(words.image(row), cmap="gray", vmin=0, vmax=255)
-            panel.set_xticks([])
-            panel.set_yticks([])
+            picture(panel, words.image(row))
     for panel, head in zip(panels[0], HEADS, strict=True):
         panel.set_title(head, fontsize=HEADING)
     return figure

@@ -14,7 +14,7 @@ from pipeline.plotting import (
     new_axes,
     new_figure,
 )
-from pipeline.systems.forms.outlines import outline
+from pipeline.systems.forms.outlines import outline, picture
 from pipeline.systems.forms.segmentation.load import Shown
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def pages(forms: Shown, found: Sequence[Detections], *, title: str, key: str = K
     figure = new_figure(7.0, 0.8 + 7.0 * len(forms.inks) * shape[0] / shape[1], title)
     for place, (ink, truth, own) in enumerate(zip(forms.inks, forms.truths, found, strict=True)):
         panel = figure.add_subplot(len(forms.inks), 1, place + 1)
-        panel.imshow(ink.numpy(), cmap="Greys", vmin=0, vmax=1)
-        panel.set_xticks([])
-        panel.set_yticks([])
+        picture(panel, ink.numpy(), black=1, white=0)
         for box in truth.boxes.tolist():
             outline(panel, box, edgecolor="0.6", linewidth=0.6, linestyle="-")
         sure = own.at(own.scores >= SURE)
