@@ -211,7 +211,7 @@ def test_few_texts_take_as_many_pieces_as_they_allow_and_a_number_of_ones_own_is
     with pytest.warns(
         UserWarning, match=r"^the texts allow \d+ pieces of a vocabulary, so these are taken and not 2000"
     ):
-        own = Translator(**QUICK | {"pieces": None}).fit(pairs())
+        own = Translator(**dict(QUICK, pieces=None)).fit(pairs())
     most = own.predictor_.vocabulary.size
     with pytest.raises(ValueError, match=f"the texts allow 294 to {most} pieces, and {most + 1} were asked for"):
         Translator(**QUICK | {"pieces": most + 1}).fit(pairs())
