@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
@@ -82,7 +83,8 @@ class Sequences:
     mask: bool, same shape; True where the value was observed (False in gaps and beyond a sequence's end).
     lengths: int64 (sequence,).
     names: one per sequence.
-    times: for each sequence the times of its rows, float64 or datetime64 (time,); None where they are not known.
+    times: for each sequence the times of its rows, float64 or datetime64 (time,), with a zone in UTC; None where they
+    are not known. zone: the one that the times came in; None where they have none.
     """
 
     values: Tensor
@@ -90,6 +92,7 @@ class Sequences:
     lengths: Tensor
     names: tuple[str, ...]
     times: tuple[np.ndarray, ...] | None = None
+    zone: tzinfo | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -122,7 +125,7 @@ class Sequences:
         index = np.asarray(rows, dtype=np.int64)
         names = tuple(self.names[i] for i in index)
         times = None if self.times is None else tuple(self.times[i] for i in index)
-        return Sequences(self.values[index], self.mask[index], self.lengths[index], names, times)
+        return Sequences(self.values[index], self.mask[index], self.lengths[index], names, times, self.zone)
 
     def trimmed(self) -> Sequences:
         """Returns the sequences padded no further than to the longest of them."""
@@ -136,7 +139,7 @@ class Sequences:
         lengths = self.lengths[chosen] if steps is None else self.lengths[chosen].clamp(max=steps)
         names = tuple(self.names[i] for i in chosen)
         times = None if self.times is None else tuple(self.times[i][:steps] for i in chosen)
-        return Sequences(self.values[chosen, :steps], self.mask[chosen, :steps], lengths, names, times)
+        return Sequences(self.values[chosen, :steps], self.mask[chosen, :steps], lengths, names, times, self.zone)
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,8 @@ def _cut(sequences: Sequences, arrays: list[np.ndarray], rows: list[slice]) -> S
     cut = Sequences.from_arrays([array[own] for array, own in zip(arrays, rows, strict=True)], sequences.names)
     if sequences.times is None:
         return cut
-    return replace(cut, times=tuple(times[own] for times, own in zip(sequences.times, rows, strict=True)))
+    times = tuple(times[own] for times, own in zip(sequences.times, rows, strict=True))
+    return replace(cut, times=times, zone=sequences.zone)
 
 
 def split_sequences(sequences: Sequences, *, how: str, validation: float, test: float, seed: int) -> Parts:

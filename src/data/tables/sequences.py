@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import tzinfo
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +19,18 @@ from data.tables.columns import Use, numbers
 from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
 from data.tables.times import as_numbers, in_words, may_be_times, never_falls, read_times
+from data.tables.zones import in_zone, zone_of
 
 IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
 TAKEN = ("sequence", "step")  # columns of every table of predictions
 
 
-def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -> np.ndarray:
-    """Sorts the rows of one sequence by time, times (row,) being those of the whole table. Raises DataError for a time
-    that stands twice; warns of uneven steps and names the first that is too long."""
+def in_time_order(
+    rows: np.ndarray, times: np.ndarray, path: Path, label: str, zone: tzinfo | None = None
+) -> np.ndarray:
+    """Sorts the rows of one sequence by time, times (row,) being those of the whole table, in UTC where they came in a
+    zone. Raises DataError for a time that stands twice; warns of uneven steps and names the first that is too long."""
     ordered = rows[np.argsort(times[rows], kind="stable")]
     steps = np.diff(as_numbers(times[ordered]))
     twice = np.flatnonzero(steps == 0)
@@ -41,7 +45,7 @@ def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -
         row = ordered[long[0] + 1]
         warnings.warn(
             f"{path}, {label}: time steps are uneven and are treated as equal; the first long one ends in row "
-            f"{row + 2}, at {in_words(times[row])}",
+            f"{row + 2}, at {in_words(in_zone(times[row : row + 1], zone)[0])}",
             stacklevel=2,
         )
     return ordered
@@ -120,9 +124,10 @@ def sequences_of(
             warn_of_times(values, list(parts.values()), path, columns)
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     times = read_times(frame, path, time, use.decimal, passed, of_model=use.of_model)
-    parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
+    zone = zone_of(frame, path, time, passed) if times.dtype.kind == "M" else None
+    parts = {label: in_time_order(rows, times, path, label, zone) for label, rows in parts.items()}
     sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
-    return replace(sequences, times=tuple(times[rows] for rows in parts.values()))
+    return replace(sequences, times=tuple(times[rows] for rows in parts.values()), zone=zone)
 
 
 def read_sequences(

@@ -91,7 +91,7 @@ def as_numbers(times: np.ndarray) -> np.ndarray:
 
 def in_words(time: Any) -> str:
     """Returns one of the times as text: a date as ISO has it, without a time of day where that is midnight."""
-    if not isinstance(time, np.datetime64):
+    if not isinstance(time, np.datetime64 | pd.Timestamp):
         return f"{time:.15g}"
     return str(pd.Timestamp(time)).removesuffix(" 00:00:00")
 

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from data.base import Sequences
 from data.files.table_files import TextFormat
 from data.tables.sequences import read_new_sequences
-from data.tables.times import times_after, uneven
+from data.tables.zones import in_zone, times_after_in, uneven_in
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
@@ -41,15 +40,16 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
         raise PipelineError(f"output={path} cannot be written ({error.strerror or error})") from error
 
 
-def times_of_predictions(sequences: Sequences, horizon: int) -> np.ndarray:
-    """Returns the time of every row of the predictions: the times of the file, or with a horizon those that come after
-    them."""
-    times = sequences.times or ()
-    return np.concatenate([times_after(own, horizon) for own in times] if horizon else list(times))
+def times_of_predictions(sequences: Sequences, horizon: int) -> pd.Index:
+    """Returns the time of every row of the predictions, in the zone of the file's: the times of the file, or with a
+    horizon those that come after them."""
+    times, zone = sequences.times or (), sequences.zone
+    first, *others = [pd.Index(times_after_in(own, horizon, zone) if horizon else in_zone(own, zone)) for own in times]
+    return first.append(others)
 
 
 def said_of_uneven_times(sequences: Sequences) -> None:
-    if any(uneven(own) for own in sequences.times or ()):
+    if any(uneven_in(own, sequences.zone) for own in sequences.times or ()):
         print("times are uneven; the forecast's times go on by the median step of each sequence")
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from torch import Tensor
 
 from data.base import Dataset
+from data.tables.zones import in_zone
 from models.forecasting.forecaster import Forecaster
 from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.load import OwnUnits
@@ -82,7 +83,7 @@ def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:
     for i, observed in enumerate(dataset.test.to_arrays()):
         columns: dict[str, Any] = {"sequence": dataset.test.names[i], "time": np.arange(len(observed))}
         if dataset.test.times is not None and dataset.time_name is not None:
-            columns[dataset.time_name] = dataset.test.times[i]
+            columns[dataset.time_name] = in_zone(dataset.test.times[i], dataset.test.zone)
         for j, name in enumerate(dataset.feature_names):
             columns[name] = observed[:, j]
             columns[f"{name}_predicted"] = predicted[i, : len(observed), j]

@@ -82,9 +82,10 @@ Steps = tuple[str, np.ndarray] | None  # name and values of the times of a seque
 
 
 def steps_of(dataset: Dataset) -> Steps:
-    """Returns name and values of the times of the first test sequence; None where they are not known."""
-    times = dataset.test.times
-    return None if times is None else (str(dataset.time_name), times[0])
+    """Returns name and values of the times of the first test sequence, in UTC where they have a zone; None where they
+    are not known."""
+    times, in_utc = dataset.test.times, " (UTC)" if dataset.test.zone is not None else ""
+    return None if times is None else (f"{dataset.time_name}{in_utc}", times[0])
 
 
 def prediction(

@@ -105,7 +105,7 @@ def test_short_sequences_are_counted_in_words_that_fit_their_number(lengths: lis
 def test_uneven_times_of_a_file_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     even, uneven = np.arange(4.0), np.array([0.0, 1.0, 5.0])
     for times, lines in ((None, 0), ((even, even), 0), ((uneven, even, uneven), 1)):
-        sequences: Any = SimpleNamespace(times=times)
+        sequences: Any = SimpleNamespace(times=times, zone=None)
         said_of_uneven_times(sequences)
         assert capsys.readouterr().out.count("times are uneven; the forecast's times go on by the median step") == lines
 
