@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,12 @@ from data.base import DataError
 from data.drawn_parts import Rows, Shares, drawn
 from data.files.cells import numbers_of, said_of_point
 from data.files.table_files import TextFormat, existing_file, read_frame
+from data.multimodal.labels import labels_of
 from data.multimodal.text import word_steps
 from data.multimodal.word_vectors import make_words
 from data.ranges import Count, Range, Seed, Share
 from data.same_content import OwnSamples
-from data.utterances import LABEL_KINDS, Part, Utterances, Words, words_of
+from data.utterances import Part, Utterances, Words, words_of
 
 SAMPLE, STEP, TEXT = "sample", "step", "text"
 LARGEST = 1e6  # size of a score
@@ -103,13 +104,17 @@ class UtteranceTable:
         if len(bad):
             self.fail(bad[0], STEP, "it does not rise; put the rows of a sample in order")
 
+    def refuse_empty(self, name: str) -> None:
+        """Raises DataError for an empty cell of a column."""
+        empty = np.flatnonzero(self.column(name).isna())
+        if len(empty):
+            self.fail(empty[0], name, "it is empty; fill it in or drop the row")
+
     def one_each(self, name: str) -> pd.Series:
         """Returns the value that a column has in each sample. Raises DataError for an empty cell, and for a sample with
         two values."""
+        self.refuse_empty(name)
         own = self.column(name)
-        empty = np.flatnonzero(own.isna())
-        if len(empty):
-            self.fail(empty[0], name, "it is empty; fill it in or drop the row")
         codes = pd.factorize(own)[0]
         bad = np.setdiff1d(np.flatnonzero(np.diff(codes, prepend=codes[:1]) != 0), self.starts)
         if len(bad):
@@ -139,48 +144,6 @@ class UtteranceTable:
             row, place = some[0].tolist()
             self.fail(row, columns[place], f"it is empty and others of {columns[place][:2]}… are not; fill it in")
         return [values[rows][~empty[rows, 0]] for rows in self.split(np.arange(len(values)))]
-
-
-class Labels(NamedTuple):
-    """Holds the labels of all samples, and what they are: see `Utterances`."""
-
-    values: np.ndarray
-    kind: str
-    classes: tuple[str, ...] = ()
-
-
-def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
-    """Returns labels of a kind; "auto": classes where half or more are no numbers, binary where all are 0 and 1, else
-    scores.
-
-    Raises DataError for an unknown kind, for scores that are no finite numbers, for too few or too many values of the
-    others, and where "auto" finds that most labels are numbers and one is none.
-    """
-    own = table.one_each(name)
-    parsed = numbers_of(own, table.decimal)
-    words = np.isnan(parsed) & [not said_of_point(str(cell), table.decimal) for cell in own]
-    worded = bool(words.any())
-    if kind == "auto" and 0 < int(words.sum()) < len(own) / 2:
-        refuse_mixed(table, name, int(words.argmax()))
-    if kind not in ("auto", *LABEL_KINDS):
-        raise DataError(f"labels={kind} is unknown; choose one of auto, {', '.join(LABEL_KINDS)}")
-    if kind == "auto":
-        kind = "class" if worded else "binary" if set(parsed) == {0, 1} else "score"
-    if kind == "score":
-        return Labels(table.numbers([name])[table.starts, 0], kind)
-    values = sorted(set(own), key=str) if np.isnan(parsed).any() else sorted(set(own))
-    if len(values) < 2 or (kind == "binary" and len(values) > 2):
-        wanted = "two" if kind == "binary" else "two or more"
-        raise DataError(f"{table.file}: column {name!r} has {len(values)} values; {kind} labels have {wanted}")
-    numbers = own.map({value: i for i, value in enumerate(values)}).to_numpy(np.int64)
-    return Labels(numbers, kind, tuple(map(str, values)))
-
-
-def refuse_mixed(table: UtteranceTable, name: str, sample: int) -> NoReturn:
-    """Raises DataError for the label of a sample that is no number where most are."""
-    row = table.starts[sample]
-    what = f"{str(table.column(name).iloc[row])[:40]!r} is no number, and most labels are; mend it, or give"
-    raise DataError(f"{table.file}, row {row + 2}, column {name!r}: {what}", give={"labels": "class"})
 
 
 def modality_columns(table: UtteranceTable, used: set[str]) -> dict[str, list[str]]:
@@ -247,14 +210,14 @@ def load_utterances(
     """Reads a table of the user's: with a column `text` a row is a sample, else a step of the one named in `sample`.
 
     Columns t_…, a_… and v_… are numbers of text, audio and video; a row that is empty in all of one modality is no step
-    of it. label: the column to predict. labels: score, binary, class, or auto. positive: scores from here on count as
-    positive. group: samples of one value stay in one part; without it samples that hold the same do, which is warned
-    of. words: see `data.multimodal.word_vectors`.
-    steps: of a modality at most. validation, test: shares of the groups, or else of the samples, drawn under the seed.
-    delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
+    of it. label: the column to predict. labels: score, binary, class, or auto; names of classes are texts as they are
+    written, so that 1 and 01 are two. positive: scores from here on count as positive. group: samples of one value stay
+    in one part; without it samples that hold the same do, which is warned of. words: see
+    `data.multimodal.word_vectors`. steps: of a modality at most. validation, test: shares of the groups, or else of the
+    samples, drawn under the seed. delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, row, column) for what cannot be read or split.
     """
-    table = UtteranceTable.read(path, TextFormat(delimiter, decimal, texts=(group,) if group else ()))
+    table = UtteranceTable.read(path, TextFormat(delimiter, decimal, texts=(label, *([group] if group else []))))
     columns = modality_columns(table, {label, *([group] if group else [])})
     told = labels_of(table, label, labels)
     numbers = {modality: table.steps(own) for modality, own in columns.items()}

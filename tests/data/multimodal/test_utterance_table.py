@@ -87,6 +87,12 @@ def test_a_table_of_steps_keeps_the_length_of_each_modality(load: Load) -> None:
         ([2, 10] * 5, "class", ("class", ("2", "10"), [0, 1])),
         (["1st", 2] * 5, "auto", ("class", ("1st", "2"), [0, 1])),
         ([2, 10] * 5, "auto", ("score", (), [2.0, 10.0])),
+        (["01", "1"] * 5, "class", ("class", ("01", "1"), [0, 1])),
+        (["1", "01"] * 5, "binary", ("binary", ("01", "1"), [1, 0])),
+        (["1.0", "1"] * 5, "class", ("class", ("1", "1.0"), [1, 0])),
+        (["01", "2"] * 5, "auto", ("score", (), [1.0, 2.0])),
+        (["0.1234567890123456789", "2e-7"] * 5, "auto", ("score", (), [0.1234567890123456789, 2e-7])),
+        ([True, False] * 5, "auto", ("binary", ("False", "True"), [1, 0])),
     ],
 )
 def test_labels_are_taken_for_what_they_are(load: Load, labels, kind, expected) -> None:
@@ -94,6 +100,23 @@ def test_labels_are_taken_for_what_they_are(load: Load, labels, kind, expected) 
     assert (data.label_kind, data.classes) == expected[:2]
     for part in data.parts.values():
         assert part.labels.tolist() == [expected[2][(int(name) - 1) % 2] for name in part.names]
+
+
+@pytest.mark.parametrize(("labels", "kind", "names"), [
+    (["01", "1"], "class", ("01", "1")), ([10, 2], "class", ("2", "10")), ([True, False], "auto", ("False", "True")),
+])  # fmt: skip
+def test_labels_of_a_file_with_types_are_as_it_has_them(labels: list, kind: str, names: tuple, tmp_path: Path) -> None:
+    file = tmp_path / "mine.parquet"
+    texts().assign(label=labels * 5).to_parquet(file)
+    assert load_utterances(path=str(file), words="own", labels=kind).classes == names
+
+
+def test_one_score_of_a_sample_may_be_written_in_two_ways(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    frame = steps()
+    frame["label"] = [f"{value}{'.0' * (row % 2)}" for row, value in enumerate(frame["label"] + 1)]
+    frame.to_csv(file, index=False)
+    assert set(load_utterances(path=str(file)).train.labels.tolist()) <= {1.0, 2.0}
 
 
 def test_groups_stay_in_one_part(load: Load) -> None:
@@ -223,7 +246,7 @@ def test_an_empty_text_is_no_step_and_may_not_be_read_in_training(load: Load) ->
             lambda f: f.assign(label=[*[1.5] * 18, "4,"]),
             "row 20, column 'label': '4,' is no number, and most labels are",
         ),
-        (lambda f: f.assign(label=3), "column 'label' has 1 values; class labels have two or more"),
+        (lambda f: f.assign(label=3), r"column 'label' has 1 values \(3\); class labels have two or more"),
         (lambda f: f.assign(step=0), "row 4, column 'step': it does not rise; put the rows of a sample in order"),
         (lambda f: f.assign(a_p="red"), "row 2, column 'a_p': red is not a finite number"),
         (lambda f: f.assign(a_p=np.inf), "row 2, column 'a_p': inf is not a finite number"),
@@ -241,7 +264,7 @@ def test_each_fault_is_named_in_one_line(load: Load, change, message) -> None:
     ("settings", "message"),
     [
         ({"labels": "rank"}, r"^labels=rank is unknown; choose one of auto, score, binary, class"),
-        ({"labels": "binary"}, "column 'label' has 10 values; binary labels have two"),
+        ({"labels": "binary"}, r"column 'label' has 10 values \(-1\.0, .*, …\); binary labels have two"),
         ({"words": "glove"}, r"^words=glove is unknown"),
         ({"group": "speaker"}, "no column 'speaker'"),
         ({"validation": 0.6, "test": 0.4}, r"^validation=0\.6 and test=0\.4 must lie above 0 and leave"),
