@@ -70,8 +70,9 @@ class RowClock(NamedTuple):
     """Says which number a row has whatever series it stands in, so that a season means the same in all of them.
 
     unit: "nanoseconds" of times, "months" of times that go on by whole months, "clocks" of days that are even but for a
-    change of clocks (nanoseconds that clocks show), "working days" from Monday to Friday, "numbers" of an index that
-    counts; then a row's number is its index less `origin`, over `step`. "rows" counts the rows of each series from 0.
+    change of clocks (nanoseconds that clocks show), "working days" from Monday to Friday, of which holidays are some,
+    "numbers" of an index that counts; then a row's number is its index less `origin`, over `step`. "rows" counts the
+    rows of each series from 0.
     origin: lies less than a step above 0; the rows that the clock was made of are a whole number of steps from it.
     """
 
@@ -148,7 +149,16 @@ def _day_clock(index: Any) -> RowClock | None:
     step = int(places[1] - places[0])
     if step > 0 and step % DAY_NS == 0 and bool((np.diff(places) == step).all()):
         return RowClock("clocks", step, int(places[0]) % step)
-    return RowClock("working days") if getattr(step_of(times), "freqstr", step_of(times)) == "B" else None
+    return RowClock("working days") if _goes_by_working_days(step_of(times)) else None
+
+
+def _goes_by_working_days(step: Any) -> bool:
+    """Says whether a step is a day from Monday to Friday; such days may leave out holidays of one's own."""
+    import pandas as pd
+
+    if isinstance(step, pd.offsets.CustomBusinessDay):
+        return step.n == 1 and step.calendar.weekmask.tolist() == [True] * 5 + [False] * 2
+    return getattr(step, "freqstr", step) == "B"
 
 
 def months_of(times: Any) -> np.ndarray:

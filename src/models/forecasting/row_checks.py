@@ -15,11 +15,11 @@ from models.forecasting.frame import UNEVEN, even_periods, even_step, holds_date
 from models.forecasting.held_out import cut
 from models.forecasting.index_kinds import only_counts
 from models.numerics.standardisation import ROUNDING
+from models.numerics.suspect_columns import counts_rows, said_of_counter, said_of_rounding
 
 FEWEST_ROWS = 10  # of the longest series
 UNEQUAL = 10.0  # times the median step: a longer one is of a running total, not of times
 OFFSET = re.compile(r":\d\d(?:[.,]\d+)?\s*([+-]\d\d(?::?\d\d)?|Z)$")  # of a text of a time, from UTC
-NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)?(_level_\d+)?")  # what pandas calls a column without a name
 
 
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
@@ -89,17 +89,9 @@ def _check_column(values: np.ndarray, label: Any) -> None:
 
 def _say_rounding(values: np.ndarray, labels: Sequence[Any]) -> None:
     """Warns of columns of values (row, column) that are, and vary by, no more than rounding makes of the others."""
-    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    with np.errstate(over="ignore"):
-        sizes, ranges = np.maximum(-low, high), high - low
-    small = (sizes <= ROUNDING * sizes.max()) & (ranges <= ROUNDING * ranges.max())
-    named = ", ".join(str(label) for label, is_small in zip(labels, small, strict=True) if is_small)
-    if named:
-        warnings.warn(
-            f"below {ROUNDING:g} of the other columns in the rows fitted to, and may be rounding of them: {named}; "
-            "leave out what is",
-            stacklevel=7,
-        )
+    said = said_of_rounding(values, labels)
+    if said:
+        warnings.warn(said, stacklevel=7)
 
 
 def _say_texts(groups: Sequence[Group]) -> None:
@@ -131,24 +123,10 @@ def _has_unequal_offsets(index: Any) -> bool:
 def _say_counters(groups: Sequence[Group], columns: Columns) -> None:
     """Warns of the first of several columns that pandas made of row numbers, as its tables are written to files."""
     for place, label in enumerate(columns.observed if len(columns.observed) > 1 else ()):
-        if _counts_rows(label, [group.values[:, place] for group in groups]):
+        if counts_rows(label, [group.values[:, place] for group in groups]):
             used = "forecast" if label in columns.targets else "read"
-            warnings.warn(
-                f"column {label!r} counts the rows and is {used} like the others; leave it out, with "
-                "read_csv(…, index_col=0) or drop",
-                stacklevel=7,
-            )
+            warnings.warn(said_of_counter(label, used), stacklevel=7)
             return
-
-
-def _counts_rows(label: Any, parts: Sequence[np.ndarray]) -> bool:
-    """Says whether a column has no name, and whole numbers that rise in every row of every series, or fall."""
-    if not NAMELESS.fullmatch(str(label)):
-        return False
-    numbers = [part[~np.isnan(part)] for part in parts]
-    steps = np.concatenate([np.diff(part) for part in numbers])
-    whole = all(bool((part == np.round(part)).all()) for part in numbers)
-    return whole and len(steps) > 0 and (bool((steps > 0).all()) or bool((steps < 0).all()))
 
 
 def _say_times(groups: Sequence[Group], columns: Columns) -> None:
@@ -156,7 +134,7 @@ def _say_times(groups: Sequence[Group], columns: Columns) -> None:
     places = [
         place
         for place, label in enumerate(columns.targets)
-        if not _counts_rows(label, [group.values[:, place] for group in groups])
+        if not counts_rows(label, [group.values[:, place] for group in groups])
     ]
     if len(places) < 2 or not all(only_counts(group.index) for group in groups):
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.features.names import kernel_of, sampler_of
 from models.features.samplers import check_pair
+from models.numerics.suspect_columns import counts_rows, said_of_counter, said_of_rounding
 from models.runtime.estimators import checked_pair, checked_rows, column_names, in_one_line, left_as_it_was, seed_of
 from models.runtime.parameters import MOST_EPOCHS, number, path, whole_number, yes_or_no
 from models.runtime.seeding import generator
@@ -70,7 +72,8 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
         """Learns from rows X (row, input), an array or a table, and their targets y (row,), and returns the estimator.
 
         Where training cannot go on, as with targets that are free of noise, the best that it came by is kept, and a
-        `ConvergenceWarning` says so; another warning says where there are too few rows to train by. Raises TypeError
+        `ConvergenceWarning` says so; another warning says where there are too few rows to train by. Of a table, columns
+        that may be rounding of the others are warned of, and one without a name that numbers the rows. Raises TypeError
         and ValueError, in one line, for parameters and data that make no sense: fewer than two rows, constant targets,
         gaps. What was fitted before is then still there.
         """
@@ -78,6 +81,7 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
             how = self._learning()
             inputs, targets = checked_pair(self, X, y, reset=True, least=2)
             say_few_rows(len(inputs), inputs.shape[1], how)
+            say_suspect_columns(inputs, getattr(self, "feature_names_in_", ()))
             learnt, trained = learn(torch.tensor(inputs), torch.tensor(targets), how)
             self._keep(learnt, trained)
         return self
@@ -231,3 +235,15 @@ def say_few_rows(rows: int, inputs: int, how: Learning) -> None:
             f"the standard deviations mean little; give more than {trained} rows, or iterations=0",
             stacklevel=3,
         )
+
+
+def say_suspect_columns(inputs: np.ndarray, names: Sequence[Any]) -> None:
+    """Warns of columns of a table, inputs (row, column), that may be rounding of the others, and of the first of
+    several that has no name and numbers the rows, in whatever order these are. names: none where it is an array."""
+    said = said_of_rounding(inputs, names) if len(names) else None
+    if said:
+        warnings.warn(said, stacklevel=3)
+    for place, name in enumerate(names if len(names) > 1 else ()):
+        if counts_rows(name, [np.sort(inputs[:, place])]):
+            warnings.warn(said_of_counter(name, "an input"), stacklevel=3)
+            return

@@ -24,9 +24,11 @@ class Clock:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str, *, said: bool = True) -> Iterator[None]:
+        """Times the block as a stage, which is named on the screen where it is to be said."""
         start = time.monotonic()
-        tqdm.write(f"{name} …")
+        if said:
+            tqdm.write(f"{name} …")
         yield
         self.seconds[name] = time.monotonic() - start
         self.log()

@@ -266,12 +266,25 @@ def test_days_of_unequal_length_keep_their_place_in_the_season(index: pd.Datetim
 
 @pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 def test_steps_of_unequal_length_that_are_counted_are_said_as_that() -> None:
-    holidays = pd.offsets.CustomBusinessDay(holidays=["2024-03-29", "2024-04-01"])
-    data = noisy(120, pd.date_range("2024-01-01", periods=120, freq=holidays), 5)
+    week = pd.offsets.CustomBusinessDay(weekmask="Sun Mon Tue Wed Thu")
+    data = noisy(120, pd.date_range("2024-01-01", periods=120, freq=week), 5)
     forecaster = VARForecaster(orders=2, season=5).fit(data[:100])
     with pytest.raises(
         ValueError, match=r"which row .* in steps of unequal length; .* update, or fit with calendar=\"au"
     ):
         forecaster.predict(2, data[10:60])
-    assert forecaster.update(data[100:]).predict(2).index[0] == data.index[-1] + holidays
+    assert forecaster.update(data[100:]).predict(2).index[0] == data.index[-1] + week
     assert len(VARForecaster(orders=2, calendar="auto").fit(data[:100]).predict(2, data[10:60])) == 2
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_holiday_of_ones_own_is_a_day_of_the_season(zone: str | None) -> None:
+    """Each weekday has its own value, so that a season of five rows is one of five days after holidays too."""
+    holidays = pd.offsets.CustomBusinessDay(holidays=["2024-03-29", "2024-04-01", "2024-05-01"])
+    index: Any = pd.date_range("2024-01-01", periods=120, freq=holidays, tz=zone)
+    data = pd.DataFrame({"load": np.sin(2 * np.pi * index.day_of_week / 5)}, index=index)
+    data["load"] += 0.01 * np.random.default_rng(0).normal(size=len(data))
+    forecaster = VARForecaster(orders=1, season=5).fit(data[:80])
+    ahead = forecaster.predict(5, data[30:85])
+    assert list(ahead.index) == list(data.index[85:90])
+    np.testing.assert_allclose(ahead["load"], data["load"][85:90], atol=0.2)

@@ -435,3 +435,27 @@ def test_two_threads_find_what_one_does() -> None:
             torch.set_num_threads(before)
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"Unnamed: 0": np.arange(60.0)}, "column 'Unnamed: 0' counts the rows and is an input like the others; leave"),
+        ({"Unnamed: 0": np.arange(60)[np.argsort(np.sin(np.arange(60)))]}, "column 'Unnamed: 0' counts the rows"),
+        ({"noise": 1e-14 * np.cos(np.arange(60))}, "may be rounding of them: noise; leave out what is"),
+        ({"Unnamed: 0": np.arange(60) % 2}, None),
+        ({"id": np.arange(60.0)}, None),
+        ({"none": np.zeros(60)}, None),
+    ],
+)
+def test_columns_of_a_table_that_hold_nothing_of_their_own_are_warned_of(columns: dict, message: str | None) -> None:
+    inputs, targets = rows_of(60)
+    table = pd.DataFrame(inputs, columns=list("abc")).assign(**columns)
+    estimator = SSGPRegressor(count=4, iterations=0)
+    estimator.fit(table.to_numpy(), targets)
+    if message is None:
+        estimator.fit(table, targets)
+        return
+    with pytest.warns(UserWarning, match=message) as said:
+        estimator.fit(table, targets)
+    assert (len(said), said[0].filename) == (1, __file__)

@@ -190,7 +190,7 @@ def refine_stage(
     stable."""
     run, model = study.run, cast("Any", first.model)
     trained = stages.method.trained and settings.refine.epochs > 0
-    with study.clock.stage("bptt"):
+    with study.clock.stage("bptt", said=trained):
         if trained:
             progress = refine(settings, parts, first, study, watch)
             if is_reservoir(model, progress):

@@ -118,6 +118,7 @@ def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, clie
     named = 'data.time="the hour"'
     trained = run_pipeline("data=table", f"data.path={tmp_path / 't.csv'}", named, "model=last_value", "refine=none")
     assert trained.status == 0, trained.err
+    assert "bptt" not in trained.out
     (run,) = client.search_runs(["1"])
     output = tmp_path / "out.csv"
     asked = ("recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={tmp_path / 't.csv'}", "horizon=2")
