@@ -275,7 +275,9 @@ def read_frame(path: Path, text: TextFormat) -> Table:
     except DataError as error:
         raise DataError(f"{path}: cannot be read: {error.message}", give=error.give) from error.__cause__
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: cannot be read: it is not UTF-8 ({error.reason}); save the file as UTF-8") from error
+        raise DataError(
+            f"{path}: cannot be read: it is not UTF-8 ({error.reason}); save the file as UTF-8 (in Excel: CSV UTF-8)"
+        ) from error
     except (ValueError, OSError, EOFError, KeyError, MemoryError, zlib.error, zipfile.BadZipFile) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DataError(f"{path}: cannot be read: {reason}") from error

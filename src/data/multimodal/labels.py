@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from data.base import DataError
 from data.files.cells import numbers_of, said_of_point, with_point
+from data.multimodal.utterance_file import UtteranceTable
 from data.utterances import LABEL_KINDS
-
-if TYPE_CHECKING:
-    from data.multimodal.table import UtteranceTable
 
 TRUTHS = {"false": 0.0, "true": 1.0}
 MOST_SHOWN = 5  # values of labels, where there are too many

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from data.tables.points import read_inputs
+from pipeline.host.digits import with_sure_digits
 from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
@@ -34,6 +35,6 @@ def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame,
     if settings.interval:
         wide = NormalDist().inv_cdf((1 + settings.interval) / 2) * found["standard_deviation"]
         found = found.assign(lower=found["mean"] - wide, upper=found["mean"] + wide)
-    lost = int((~whole).sum())
+    found, lost = with_sure_digits(found, found.columns), int((~whole).sum())
     gaps = f" ({lost} with an empty cell have none)" if lost else ""
     return found, f"mean and standard deviation of {told['target']} for {len(found)} rows{gaps}"

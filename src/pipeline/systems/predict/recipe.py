@@ -15,6 +15,7 @@ from data.files.table_files import TextFormat
 from data.tables.sequences import read_new_sequences
 from data.tables.zones import in_zone, times_after_in, uneven_in
 from pipeline.host.atomic import written_whole
+from pipeline.host.digits import with_sure_digits
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.job import Job
@@ -120,7 +121,9 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
         for name, values in zip(sequences.names, sequences.to_arrays(), strict=True)
     ]
     predicted = predictions(model, pd.concat(frames, ignore_index=True), settings)
-    predicted.insert(0, "sequence", predicted.pop("sequence"))
+    names = predicted.pop("sequence")
+    predicted = with_sure_digits(predicted, predicted.columns)
+    predicted.insert(0, "sequence", names)
     predicted.insert(1, "step", predicted.groupby("sequence", sort=False).cumcount() + (1 if settings.horizon else 0))
     if sequences.times is not None and data.time not in columns:
         predicted.insert(2, data.time, times_of_predictions(sequences, settings.horizon))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from data.base import DataError
 from data.files.table_files import TextFormat, existing_file, read_frame
-from data.multimodal.table import SAMPLE, TEXT, of_utterances
+from data.multimodal.utterance_file import SAMPLE, TEXT, of_utterances
 from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others

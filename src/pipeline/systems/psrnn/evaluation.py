@@ -12,6 +12,7 @@ from torch import Tensor
 from data.base import Dataset
 from data.tables.zones import in_zone
 from models.forecasting.forecaster import Forecaster
+from pipeline.host.digits import with_sure_digits
 from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.load import OwnUnits
 
@@ -77,7 +78,7 @@ def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:
     unit.
 
     predicted: (sequence, time, feature), in its own unit. time counts steps from 0; where the data have times of their
-    own, a column of their name has these.
+    own, a column of their name has these, in their zone. Predictions have the digits that are sure.
     """
     frames = []
     for i, observed in enumerate(dataset.test.to_arrays()):
@@ -88,4 +89,6 @@ def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:
             columns[name] = observed[:, j]
             columns[f"{name}_predicted"] = predicted[i, : len(observed), j]
         frames.append(pd.DataFrame(columns))
-    return pd.concat(frames, ignore_index=True)
+    return with_sure_digits(
+        pd.concat(frames, ignore_index=True), [f"{name}_predicted" for name in dataset.feature_names]
+    )

@@ -10,6 +10,7 @@ import pandas as pd
 from data.points import Points
 from models.ssgp.predictor import Predictor
 from pipeline.compare.markdown import markdown_table
+from pipeline.host.digits import with_sure_digits
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.ssgp import figures
 from pipeline.systems.ssgp.curves import FittedCurve
@@ -55,7 +56,7 @@ def log_predictions(here: Study, predictor: Predictor, points: Points, *, rows: 
     train, test = points.train[:rows], points.test[:rows]
     table, along = predictions(predictor, points, test), along_inputs(predictor, points, train)
     coverage, target, title = calibration(table), points.target_name, here.title
-    here.run.table(table, "evaluate/test_predictions.csv")
+    here.run.table(with_sure_digits(table, ("mean", "standard_deviation")), "evaluate/test_predictions.csv")
     here.run.table(coverage, "evaluate/calibration.csv")
     here.run.table(along, "evaluate/along_inputs.csv")
     here.run.figure(figures.calibrated(coverage, title=f"{title}: calibration"), "figures/calibration")
