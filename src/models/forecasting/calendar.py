@@ -157,7 +157,8 @@ def _goes_by_working_days(step: Any) -> bool:
     import pandas as pd
 
     if isinstance(step, pd.offsets.CustomBusinessDay):
-        return step.n == 1 and step.calendar.weekmask.tolist() == [True] * 5 + [False] * 2
+        own: Any = step
+        return own.n == 1 and own.calendar.weekmask.tolist() == [True] * 5 + [False] * 2
     return getattr(step, "freqstr", step) == "B"
 
 

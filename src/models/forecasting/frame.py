@@ -224,10 +224,24 @@ def goes_by(index: Any, step: Any) -> bool:
     offset: Any = pd.tseries.frequencies.to_offset(step)
     if isinstance(offset, pd.offsets.BusinessHour | pd.offsets.WeekOfMonth):
         times = index.tz_localize(None)
+        if offset == pd.offsets.BusinessHour():
+            return goes_by_working_hours(times)
         return pd.date_range(times[0], periods=len(times), freq=offset).equals(times)
     if index.tz is None or isinstance(offset, pd.offsets.Tick):
         return True
     return all(map(offset.is_on_offset, index[:DAYS_LOOKED_AT].tz_localize(None)))
+
+
+def goes_by_working_hours(times: Any) -> bool:
+    """Says whether times without a zone go on by an hour of those from 9 to 17, from Monday to Friday; the time between
+    is none, so that 16:30 is followed by 9:30."""
+    clocks = times.as_unit("ns").to_numpy()
+    days = clocks.astype("datetime64[D]")
+    opened = clocks - days - np.timedelta64(9, "h")
+    if not bool(((opened >= np.timedelta64(0, "h")) & (opened < np.timedelta64(8, "h")) & np.is_busday(days)).all()):
+        return False
+    worked = np.busday_count("0001-01-01", days) * np.timedelta64(8, "h") + opened
+    return bool((np.diff(worked) == np.timedelta64(1, "h")).all())
 
 
 def holds_dates_as_texts(index: Any) -> bool:

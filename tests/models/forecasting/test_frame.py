@@ -15,7 +15,14 @@ import models
 from models.baselines.autoregression import Autoregression
 from models.forecasting.extensions import imports
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import goes_by, holds_dates_as_texts, index_after, step_of, times_in
+from models.forecasting.frame import (
+    goes_by,
+    goes_by_working_hours,
+    holds_dates_as_texts,
+    index_after,
+    step_of,
+    times_in,
+)
 from models.forecasting.position import longer_tail
 from small_times import REGULAR, UNEVEN, seen_wrongly
 
@@ -247,3 +254,28 @@ def test_all_that_is_looked_at_has_to_be_a_date() -> None:
     assert not holds_dates_as_texts(days)
     assert not holds_dates_as_texts(pd.Index([*days.astype(str), "total"]))
     assert not holds_dates_as_texts(pd.Index([]))
+
+
+WORKED = pd.date_range("2024-01-04 09:00", periods=40, freq="bh")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        WORKED,
+        WORKED + pd.Timedelta("30min"),
+        WORKED[3:],
+        WORKED.delete(5),
+        WORKED + pd.Timedelta("1h"),
+        WORKED + pd.Timedelta("1D"),
+        WORKED.tz_localize("Europe/Berlin"),
+        pd.date_range("2024-01-04 09:00", periods=40, freq="h"),
+        pd.date_range("2024-01-04 09:00", periods=8, freq="h"),
+        pd.date_range("2024-01-04 16:00", periods=2, freq="h"),
+    ],
+)
+def test_working_hours_are_told_as_pandas_counts_them(times: pd.DatetimeIndex) -> None:
+    clocks = times.tz_localize(None)
+    counted = pd.date_range(clocks[0], periods=len(times), freq="bh").equals(clocks)
+    assert goes_by_working_hours(clocks) == counted
+    assert goes_by(times, "bh") == counted
