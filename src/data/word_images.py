@@ -58,8 +58,9 @@ class HandwrittenWords:
     parts: by `PARTS`. source: what `data.source` is tagged with. stand_in: generated in place of real data; no claim is
     made from it. counts: what a loader has to say about its data, by name. files: of each part the file of each
     image, where there are such. invert: as in `data.forms.images.Reading`; "auto" for images that come from no file.
-    Raises DataError for a part without an image, parts of which some name no writers, and for an image that two parts
-    share: what is tested was not trained on.
+    of_forms: images are cut out of forms, of which no part shares one with another; words of two forms may look equal.
+    Raises DataError for a part without an image, parts of which some name no writers, and, but for those of forms, for
+    an image that two parts share: what is tested was not trained on.
     """
 
     kind: ClassVar[str] = "images of words"
@@ -72,13 +73,15 @@ class HandwrittenWords:
     counts: Mapping[str, float] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     invert: str = "auto"
+    of_forms: bool = False
 
     def __post_init__(self) -> None:
         if tuple(self.parts) != PARTS or not all(map(len, self.parts.values())):
             raise DataError(f"{self.name}: training, validation and test part need an image each")
         if len({part.writers is None for part in self.parts.values()}) > 1:
             raise DataError(f"{self.name}: some parts name the writers of their images and some do not")
-        refuse_shared(self.name, self.parts, self.called)
+        if not self.of_forms:
+            refuse_shared(self.name, self.parts, self.called)
 
     def called(self, part: str, number: int) -> str:
         """Returns which image one is, in words, with its file where there are files."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,19 +84,37 @@ def read_rows(path: str | None, folder: str | None, needed: Sequence[str], *, de
 
 
 def words_of(rows: Rows, reading: Reading) -> WordImages:
-    """Returns the images of all rows. Raises DataError, naming the row, for one that cannot be used, and for an image
-    that stands twice."""
-    scans, seen = dict[str, Scan](), dict[bytes, int]()
+    """Returns the images of all rows, and warns of those that are the same as another. Raises DataError, naming the
+    row, for one that cannot be used, and for the same image with another text or writer."""
+    said = (TEXT, WRITER) if WRITER in rows.columns else (TEXT,)
+    scans, seen = dict[int, Scan](), dict[bytes, int]()
     for row in range(len(rows)):
-        scan = rows.image(row, reading)
-        first = seen.setdefault(digest_of(scan.grey), row)
-        if first != row:
-            rows.fail(row, f"it is the same image as that of row {first + 2}; leave one of them out")
-        scans[rows.place(row)] = scan
-    said_inverted(scans)
-    writers = [rows.text(row, WRITER) for row in range(len(rows))] if WRITER in rows.columns else None
-    greys = [scan.grey for scan in scans.values()]
-    return WordImages.of(greys, [rows.text(row) for row in range(len(rows))], writers)
+        scans[row] = rows.image(row, reading)
+        first = seen.setdefault(digest_of(scans[row].grey), row)
+        other = [name for name in said if rows.text(row, name) != rows.text(first, name)]
+        if other:
+            rows.fail(row, f"it is the same image as that of row {first + 2}, with another {other[0]}; leave one out")
+    said_inverted({rows.place(row): scan for row, scan in scans.items()})
+    warn_of_repeats(rows.table, len(rows), len(seen))
+    texts = {name: [rows.text(row, name) for row in range(len(rows))] for name in said}
+    return WordImages.of([scan.grey for scan in scans.values()], texts[TEXT], texts.get(WRITER))
+
+
+def warn_of_repeats(table: Path, count: int, different: int) -> None:
+    """Warns where of that many images fewer are different ones."""
+    if different < count:
+        warnings.warn(
+            f"{table}: {count - different} of {count} images are the same as another; each stays in one part with it",
+            stacklevel=4,
+        )
+
+
+def whole_groups(words: WordImages, writers: str) -> Sequence[str]:
+    """Returns what is kept together, a group a row, as `groups_of` does; each by itself, the same images are one."""
+    if writers != "shared":
+        return groups_of(words, writers)
+    first, alone = dict[bytes, str](), groups_of(words, writers)
+    return [first.setdefault(own, name) for own, name in zip(words.digests, alone, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +157,8 @@ class WordsFolder(ImagesFolder):
     whose images are in one part. most_pixels: an image of more is refused. invert: "true" for light ink on dark paper,
     "false" for dark ink, "auto" to find out for each image. delimiter: of a text file, see
     `data.files.table_files.TextFormat`.
-    Raises DataError, naming file and row, for an image or a text that cannot be used, and for the same image twice.
+    The same image in several rows is in one part. Raises DataError, naming file and row, for an image or a text that
+    cannot be used, and for the same image with another text or writer.
     """
 
     def load(self) -> HandwrittenWords:
@@ -152,7 +172,7 @@ class WordsFolder(ImagesFolder):
 
     def split(self, words: WordImages) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns the rows of the images of training, validation and test part."""
-        generator, groups = np.random.default_rng(self.seed), groups_of(words, self.writers)
+        generator, groups = np.random.default_rng(self.seed), whole_groups(words, self.writers)
         rest, test = held_out(groups, np.arange(len(words)), count=self.test, generator=generator)
         share = self.validation / (1 - self.test)
         train, held = held_out(groups, rest, count=share, generator=generator)

@@ -190,7 +190,8 @@ def test_a_table_without_writers_or_beside_another_folder_is_read(tmp_path: Path
     [
         ("no.png,x,w", "row 14, file 'no.png': there is no file"),
         (",x,w", "row 14, file '': column 'file' is empty"),
-        ("4.png,x,w", "row 14, file '4.png': it is the same image as that of row 6"),
+        ("4.png,x,w", "row 14, file '4.png': it is the same image as that of row 6, with another text; leave one out"),
+        ("4.png,wort 4,w", "it is the same image as that of row 6, with another writer; leave one out"),
         ("new.png,,w", "row 14, file 'new.png': column 'text' is empty"),
         ("new.png,x,", "row 14, file 'new.png': column 'writer' is empty"),
         ("new.png,שלום,w", "text 'שלום' is written from right to left"),
@@ -202,6 +203,17 @@ def test_each_bad_row_is_named(tmp_path: Path, row: str, said: str) -> None:
     Image.fromarray(GREY[:, ::-1]).save(tmp_path / "new.png")
     with pytest.raises(DataError, match=said):
         WordsFolder(**words_folder(tmp_path, [row])).load()
+
+
+@pytest.mark.parametrize("writers", ["shared", "disjoint"])
+def test_the_same_images_of_one_text_are_in_one_part(tmp_path: Path, writers: str) -> None:
+    settings = words_folder(tmp_path, ["4.png,wort 4,w0", "5.png,wort 5,w1", "4.png,wort 4,w0"])
+    for seed in range(4):
+        with pytest.warns(UserWarning, match=r"words.csv: 3 of 15 images are the same as another; each stays in one"):
+            data = WordsFolder(**settings, writers=writers, seed=seed).load()
+        holding = [set(part.texts) for part in data.parts.values()]
+        assert sum(map(len, holding)) == 12
+        assert sum(len(part) for part in data.parts.values()) == 15
 
 
 def test_texts_are_composed_and_light_ink_is_said_once(tmp_path: Path) -> None:

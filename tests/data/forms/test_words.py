@@ -63,10 +63,11 @@ def test_what_is_no_record_is_refused(changed: dict, said: str) -> None:
         WordImages(**{**own, **changed})
 
 
-def test_an_image_in_two_parts_is_refused_and_named(words: WordImages) -> None:
+def test_an_image_in_two_parts_is_refused_and_named_but_for_words_of_forms(words: WordImages) -> None:
     parts = {"train": words.at([0, 1]), "validation": words.at([2]), "test": words.at([3, 1])}
     with pytest.raises(DataError, match=r"image 2 of the test part \('word 1'\) is image 2 of the train part"):
         HandwrittenWords("own", parts, "made")
+    assert HandwrittenWords("own", parts, "made", of_forms=True).shortened(train=2).parts["test"].texts[1] == "word 1"
     data = HandwrittenWords("own", {**parts, "test": words.at([3, 3])}, "made")
     assert data.unseen == 1
     assert [row["images"] for row in data.sizes()] == [2, 1, 2]

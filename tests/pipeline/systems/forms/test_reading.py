@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 import torch
 
+from data.base import DataError
+from data.form_images import Form, FormImages, HandwrittenForms
 from data.forms.augment import Augmentation
 from data.forms.composer import ComposedForms
 from data.forms.moved_boxes import MovedBoxes
@@ -22,7 +24,7 @@ from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
-from pipeline.systems.forms.reading.load import cut_out
+from pipeline.systems.forms.reading.load import cut_out, words_of
 from pipeline.systems.forms.reading.multirun import errors_of, sets_of
 from pipeline.systems.forms.reading.parts import moved_of
 from pipeline.systems.forms.reading.stages import log_copies
@@ -141,6 +143,24 @@ def test_the_last_epochs_have_moved_boxes(after: float, epochs: int, first: int)
     assert all(map(torch.equal, moved.held_inks(), moved.held_inks()))
     settings.forms.moved = 0.0
     assert moved_of(cast("Any", settings), forms) is None
+
+
+def printed(mark: int) -> FormImages:
+    """A form with one printed word, the same on all, and a mark of its own."""
+    image = np.full((20, 40), 255, np.uint8)
+    image[4:12, 4:20], image[15, mark] = 0, 0
+    return FormImages.of(
+        [Form(image, np.array([[3, 3, 22, 13]], np.float32), np.array([1]), ("river",), np.array([0]))]
+    )
+
+
+def test_words_of_different_forms_may_look_equal_and_forms_may_not() -> None:
+    forms = {"train": printed(1), "validation": printed(2), "test": printed(3)}
+    words = words_of(HandwrittenForms("own", forms, "made"))
+    assert {part: own.texts for part, own in words.parts.items()} == dict.fromkeys(forms, ("river",))
+    assert len({own.digests for own in words.parts.values()}) == 1
+    with pytest.raises(DataError, match="form 1 of the test part is form 1 of the train part"):
+        HandwrittenForms("own", {**forms, "test": printed(1)}, "made")
 
 
 def test_words_are_cut_out_in_reading_order() -> None:

@@ -18,9 +18,9 @@ def load(settings: FormsConfig) -> HandwrittenForms:
 
 
 def words_of(data: HandwrittenForms) -> HandwrittenWords:
-    """Returns the words of the forms as images, cut out at their true boxes."""
-    parts = {name: cut_out(data.parts[name]) for name in PARTS}
-    return HandwrittenWords(f"{data.name}: words", parts, data.source, stand_in=data.stand_in, invert=data.invert)
+    """Returns the words of the forms as images, cut out at their true boxes. Words of two forms may look equal, as
+    printed ones do: forms were parted whole, and no two parts share one."""
+    return images_of(data, "words", {name: cut_out(data.parts[name]) for name in PARTS})
 
 
 def pages_of(data: HandwrittenForms, most: int) -> HandwrittenWords:
@@ -32,8 +32,13 @@ def pages_of(data: HandwrittenForms, most: int) -> HandwrittenWords:
                 f"{data.name}: form {number} of the train part has {len(form.text())} characters, and "
                 f"reader.characters={most}; raise it"
             )
-    parts = {name: whole(data.parts[name]) for name in PARTS}
-    return HandwrittenWords(f"{data.name}: forms", parts, data.source, stand_in=data.stand_in, invert=data.invert)
+    return images_of(data, "forms", {name: whole(data.parts[name]) for name in PARTS})
+
+
+def images_of(data: HandwrittenForms, called: str, parts: dict[str, WordImages]) -> HandwrittenWords:
+    """Returns images cut out of forms as data to learn from. called: what they show, as "words"."""
+    name, stand_in, invert = f"{data.name}: {called}", data.stand_in, data.invert
+    return HandwrittenWords(name, parts, data.source, stand_in=stand_in, invert=invert, of_forms=True)
 
 
 def whole(forms: FormImages) -> WordImages:
