@@ -13,6 +13,7 @@ import pandas as pd
 from data.base import DataError
 from data.files.cells import numbers_of, said_of_cell
 from data.files.table_files import TextFormat
+from data.tables.missing_marks import warn_of_marks
 
 MOST_NAMED = 8
 READ_COMMAS = {"decimal": "comma"}
@@ -85,6 +86,8 @@ def fault(name: str, column: Any, use: Use) -> Unusable | None:
     cell = str(column.iloc[bad[0]])
     comma = use.commas and DECIMAL_COMMA.fullmatch(cell) is not None
     hint = f" ({comma_in_words(cell)})" if comma else said_of_cell(cell, use.decimal)
+    if np.isinf(converted[bad[0]]) and not use.of_model:
+        hint = " (the row of an emptied cell is left out)" if use.target else " (a cell that is emptied is a gap)"
     return Unusable(name, f"column {name!r}, row {bad[0] + 2}: {cell!r} is not a finite number{hint}", comma=comma)
 
 
@@ -152,8 +155,8 @@ def advice_of_model(faults: Sequence[Unusable]) -> Advice:
 def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str], use: Use) -> np.ndarray:
     """Returns the columns as (row, column) float64, NaN for an empty cell.
 
-    Raises DataError that names every column with text, dates, infinite values or no value at all, and the arguments
-    that go on without them.
+    Warns of numbers that may mark a missing value, but in a file for a fitted model. Raises DataError that names every
+    column with text, dates, infinite values or no value at all, and the arguments that go on without them.
     """
     found = (fault(name, frame[name], use) for name in columns)
     faults = [unusable for unusable in found if unusable is not None]
@@ -164,4 +167,7 @@ def numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str], use: Use) -
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
         where = ", " if len(faults) == 1 else f": {len(faults)} of {len(columns)} columns cannot be modelled: "
         raise DataError(f"{path}{where}{told}{more}; {way.words}", give=way.give)
-    return np.column_stack([numbers_of(frame[name], use.decimal) for name in columns])
+    values = np.column_stack([numbers_of(frame[name], use.decimal) for name in columns])
+    if not use.of_model:
+        warn_of_marks(values, path, columns)
+    return values

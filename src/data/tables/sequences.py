@@ -25,12 +25,12 @@ IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
 TAKEN = ("sequence", "step")  # columns of every table of predictions
 
-
 def in_time_order(
     rows: np.ndarray, times: np.ndarray, path: Path, label: str, zone: tzinfo | None = None
 ) -> np.ndarray:
     """Sorts the rows of one sequence by time, times (row,) being those of the whole table, in UTC where they came in a
-    zone. Raises DataError for a time that stands twice; warns of uneven steps and names the first that is too long."""
+    zone. Raises DataError for a time that stands twice; warns of uneven steps, says how many are too long, and names
+    the first."""
     ordered = rows[np.argsort(times[rows], kind="stable")]
     steps = np.diff(as_numbers(times[ordered]))
     twice = np.flatnonzero(steps == 0)
@@ -44,8 +44,10 @@ def in_time_order(
     if len(long):
         row = ordered[long[0] + 1]
         warnings.warn(
-            f"{path}, {label}: time steps are uneven and are treated as equal; the first long one ends in row "
-            f"{row + 2}, at {in_words(in_zone(times[row : row + 1], zone)[0])}",
+            f"{path}, {label}: time steps are uneven and are treated as equal; {len(long)} of {len(steps)} "
+            f"{'are' if len(long) > 1 else 'is'} long, the first ends in row {row + 2}, at "
+            f"{in_words(in_zone(times[row : row + 1], zone)[0])}; where rows are missing, put in one with the time "
+            "alone for each",
             stacklevel=2,
         )
     return ordered

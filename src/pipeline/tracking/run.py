@@ -116,7 +116,8 @@ class Run:
         self.client.log_figure(self.id, figure, f"{path}.svg")
 
     def dataset(self, frame: pd.DataFrame, *, name: str, source: str, digest: str, context: str) -> None:
-        """Logs the data set as an input of the run, which the UI lists and compares by its digest.
+        """Logs the data set as an input of the run, which the UI lists and compares by its digest. Whole numbers are
+        logged as doubles, of which MLflow's schema may have gaps: of integers it warns.
 
         MLflow looks for the data set and writes it if it is not there: of jobs that do so at once only one succeeds,
         and the others find it at the next attempt.
@@ -129,6 +130,7 @@ class Run:
         inputs = self._known.inputs
         if inputs and inputs.dataset_inputs:
             return
+        frame = frame.astype(dict.fromkeys(frame.select_dtypes("integer").columns, "float64"))
         data = from_pandas(frame, source=CodeDatasetSource(tags={"source": source}), name=name, digest=digest[:36])
         entity = DatasetInput(data._to_mlflow_entity(), [InputTag("mlflow.data.context", context)])
         try:

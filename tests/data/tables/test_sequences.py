@@ -82,7 +82,8 @@ def test_dates_are_sorted_and_uneven_steps_are_said(tmp_path: Path) -> None:
     table.to_csv(tmp_path / "t.csv", index=False)
     with pytest.warns(
         UserWarning,
-        match=r"t: time steps are uneven and are treated as equal; the first long one ends in row 6, at 2024-01-09$",
+        match=r"t: time steps are uneven and are treated as equal; 1 of 5 is long, the first ends in row 6, at "
+        r"2024-01-09; where rows are missing, put in one with the time alone for each$",
     ):
         found = read_sequences(str(tmp_path / "t.csv"), columns=["x"], time="day")
     np.testing.assert_array_equal(found.to_arrays()[0][:, 0], table["x"].to_numpy()[[1, 2, 0, 3, 4, 5]])
@@ -92,7 +93,7 @@ def test_the_first_uneven_step_of_numbers_is_named_in_its_own_sequence(tmp_path:
     table = frame(8).assign(who=["a", "b"] * 4, when=[0, 3, 1, 2, 2, 1700000001.25, 3, 1])
     table.to_csv(tmp_path / "t.csv", index=False)
     with pytest.warns(
-        UserWarning, match=r"t\.csv, b: time steps are uneven .* ends in row 7, at 1700000001.25$"
+        UserWarning, match=r"t\.csv, b: time steps are uneven .* ends in row 7, at 1700000001.25; where"
     ) as said:
         read_sequences(str(tmp_path / "t.csv"), columns=["x"], group="who", time="when")
     assert len(said) == 1
@@ -100,7 +101,7 @@ def test_the_first_uneven_step_of_numbers_is_named_in_its_own_sequence(tmp_path:
 
 BAD_TEXT = {
     "x,y\n1,2\n3,four\n": r"t\.csv, column 'y', row 3: 'four' is not a finite number",
-    "x,y\n1,2\n3,inf\n": r"column 'y', row 3: 'inf' is not a finite number",
+    "x,y\n1,2\n3,inf\n": r"column 'y', row 3: 'inf' is not a finite number \(a cell that is emptied is a gap\); mend",
     "x,y\n1,\n3,\n": r"column 'y': every cell is empty",
     "": r"t\.csv: the file is empty; it needs a line of column names, then rows$",
     "x,y\n1,2\n3,4,5\n": r": line 3 has 3 cells, the lines before it have 2; mend that line, or name what parts co",
@@ -465,3 +466,17 @@ def test_a_single_column_that_stands_in_no_list_is_told_how_to_write_it(tmp_path
     frame().to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(DataError, match=r"columns=x must be a list: columns=\['x'\]$"):
         load_table(path=str(tmp_path / "t.csv"), columns="x")  # pyright: ignore[reportArgumentType]
+
+
+def test_files_are_joined_as_the_docs_say_and_an_empty_one_is_passed_over_aloud(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[3] / "docs/own-data.md").read_text(encoding="utf-8")
+    code = page.partition("Several are joined first")[2].partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "trials").mkdir()
+    for name, text in {"a": "x\n1\n2\n", "b": "\n", "c": "x\n3\n", "d": ""}.items():
+        (tmp_path / f"trials/{name}.csv").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "own-data.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.splitlines() == [f"trials/{name}.csv is empty and left out" for name in "bd"]
+    assert read_sequences("trials.csv", columns=["x"], group="trial").names == ("a", "c")

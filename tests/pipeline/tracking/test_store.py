@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -52,10 +53,13 @@ def test_a_data_set_that_another_job_writes_at_the_same_time(client: MlflowClien
         log_inputs(*arguments)
 
     monkeypatch.setattr(run.client, "log_inputs", collide)
-    frame = pd.DataFrame({"x": [1.0]})
+    frame = pd.DataFrame({"x": [1.0], "label": [1], "name": ["a"]})  # of whole numbers MLflow would warn
     run.dataset(frame, name="walks", source="here", digest="d" * 64, context="training")
     (found,) = client.get_run(run.id).inputs.dataset_inputs
     assert (found.dataset.name, len(calls)) == ("walks", 2)
+    types = [column["type"] for column in json.loads(found.dataset.schema)["mlflow_colspec"]]
+    assert types == ["double", "double", "string"]
+    assert frame["label"].dtype == "int64"
 
 
 def test_unsent_lines_that_were_cut_off_are_said_and_the_others_are_sent(client: MlflowClient, capsys) -> None:
