@@ -1,15 +1,80 @@
-"""Bars for stages that take long."""
+"""Bars for stages that take long, and lines in their place where standard error is a log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self, TypeAlias
 
 from tqdm import tqdm
 
 from models.runtime.progress import heard
 
 PATIENCE = 5.0  # seconds that a stage may take without a bar
+SHARES = 10  # of the whole, after each of which a log has a line
+SECONDS = 30.0  # after which a log has one in any case
+
+
+class Lines:
+    """Is a bar that writes whole lines to standard error: after each tenth of the whole, or after half a minute, and at
+    the end. total: None where it is not known. clock: gives seconds."""
+
+    def __init__(
+        self, total: int | None, done: int, title: str, unit: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.total, self.n, self.title, self.unit, self.clock = total, done, title, unit, clock
+        self.told, self.shown = done, ""
+        self.start = self.last = clock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.n != self.told:
+            self._write()
+
+    def update(self, n: int = 1) -> None:
+        """Says that so much more is done."""
+        self.n += n
+        if self.n != self.told and (self._tenths(self.n) > self._tenths(self.told) or self._waited()):
+            self._write()
+
+    def set_postfix(self, ordered_dict: Mapping[str, str]) -> None:
+        """Shows these values from now on."""
+        self.set_postfix_str(", ".join(f"{name}={value}" for name, value in ordered_dict.items()))
+
+    def set_postfix_str(self, s: str) -> None:
+        """Shows this text from now on."""
+        self.shown = s
+
+    def _tenths(self, done: int) -> int:
+        return SHARES * done // self.total if self.total else 0
+
+    def _waited(self) -> bool:
+        return self.clock() - self.last >= SECONDS
+
+    def _write(self) -> None:
+        self.told, self.last = self.n, self.clock()
+        of_all = f"/{self.total} {self.unit}s, {self.n / self.total:.0%}" if self.total else f" {self.unit}s"
+        taken = tqdm.format_interval(self.last - self.start)
+        shown = f", {self.shown}" if self.shown else ""
+        tqdm.write(f"{self.title}: {self.n}{of_all}, {taken}{shown}", file=sys.stderr)
+
+
+Bar: TypeAlias = "tqdm[Any] | Lines"
+
+
+def training_bar(total: int | None, title: str, *, done: int = 0, unit: str) -> Bar:
+    """Returns a bar of long work, which has `Lines` where standard error is no terminal; without a title it shows
+    nothing. total: None where it is not known."""
+    if not title or sys.stderr.isatty():
+        return tqdm(total=total, initial=done, desc=title, unit=unit, disable=not title)
+    return Lines(total, done, title, unit)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from models.runtime.collectives import take_from_first_rank
 from models.runtime.objective import Loss, Objective, Preconditioner, RefreshedObjective
+from pipeline.host.progress import Bar, training_bar
 from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow, Measures, Progress, better, no_worse
 from pipeline.job.feed import Feed
@@ -241,15 +242,14 @@ class Fit:
             self.model.load_state_dict(now)
         self.summed.copy_(torch.tensor(self.progress.summed, dtype=torch.float64))
 
-    def _bar(self) -> tqdm[Any]:
+    def _bar(self) -> Bar:
         by_epoch = self.settings.evaluate_every is None
         total, done = (
             (self.settings.epochs, self.feed.epoch) if by_epoch else (self.settings.steps, self.progress.steps)
         )
-        title = self.settings.title
-        return tqdm(total=total, initial=done, desc=title, unit="epoch" if by_epoch else "step", disable=not title)
+        return training_bar(total, self.settings.title, done=done, unit="epoch" if by_epoch else "step")
 
-    def _show(self, bar: tqdm[Any]) -> None:
+    def _show(self, bar: Bar) -> None:
         row = self.progress.rows[-1]
         shown = [self.measures.training, *([self.measures.decides.name] if self.measures.decides else [])]
         bar.set_postfix({name: f"{row.values[name]:.3g}" for name in shown if name in row.values})

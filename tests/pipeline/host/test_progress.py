@@ -15,7 +15,7 @@ from models.forecasting.rolling import forecast_from_everywhere
 from models.psrnn.cell import PSRNN
 from models.runtime.progress import advanced, heard
 from pipeline.host import progress
-from pipeline.host.progress import progress_bar
+from pipeline.host.progress import Lines, progress_bar, training_bar
 
 
 class Terminal(io.StringIO):
@@ -46,6 +46,55 @@ def test_a_short_one_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_none_where_standard_error_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written(io.StringIO(), monkeypatch, patience=1e-9) == ""
+
+
+class Seconds:
+    """A clock that goes on by so much whenever it is read."""
+
+    def __init__(self, each: float) -> None:
+        self.each, self.now = each, -each
+
+    def __call__(self) -> float:
+        self.now += self.each
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("total", "each", "units", "told"),
+    [
+        (1000, 0.0, 1000, list(range(100, 1001, 100))),  # a line a tenth
+        (4, 0.0, 4, [1, 2, 3, 4]),
+        (1000, 0.0, 250, [100, 200, 250]),  # it ends early
+        (1000, 31.0, 3, [1, 2, 3]),  # each takes longer than half a minute
+        (None, 0.0, 3, [3]),
+        (None, 31.0, 2, [1, 2]),
+    ],
+)
+def test_a_log_has_a_whole_line_after_each_tenth_or_half_a_minute(
+    total: int | None, each: float, units: int, told: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Lines(total, 0, "draws", "draw", Seconds(each)) as bar:
+        for _ in range(units):
+            bar.update()
+    lines = capsys.readouterr().err.splitlines()
+    assert [int(line.removeprefix("draws: ").partition(" ")[0].partition("/")[0]) for line in lines] == told
+    assert not any("\r" in line for line in lines)
+
+
+def test_a_line_has_what_is_shown_and_begins_where_a_stopped_run_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with training_bar(10, "fit", done=8, unit="epoch") as bar:
+        bar.set_postfix({"train": "0.5", "cer": "3"})
+        bar.update()
+    assert capsys.readouterr().err == "fit: 9/10 epochs, 90%, 00:00, train=0.5, cer=3\n"
+
+
+@pytest.mark.parametrize(("title", "drawn"), [("fit", True), ("", False)])
+def test_a_terminal_has_a_bar_where_there_is_a_title(title: str, drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with training_bar(2, title, unit="epoch") as bar:
+        bar.update(2)
+    assert ("fit: 100%|" in stream.getvalue()) is drawn
 
 
 def test_filtering_and_forecasting_report_every_row() -> None:

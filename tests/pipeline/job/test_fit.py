@@ -168,9 +168,12 @@ def test_patience_ends_training(capsys) -> None:
         fit(RefreshedLeastSquares(), patience=3, decides=None)
 
 
-def test_the_title_is_on_the_bar(capsys) -> None:
+def test_the_title_is_on_the_lines_of_a_log(capsys) -> None:
     fit(RefreshedLeastSquares(), epochs=2, title="BPTT")
-    assert "BPTT: 100%" in capsys.readouterr().err
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("BPTT: 1/2 epochs, 50%, 00:0")
+    assert last.startswith("BPTT: 2/2 epochs, 100%, 00:0")
+    assert ", train=" in last
     fit(RefreshedLeastSquares(), epochs=2)
     assert capsys.readouterr().err == ""
 

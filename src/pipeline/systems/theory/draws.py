@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from models.features.bandwidth import bandwidth
 from models.features.kernel_matrix import kernel_matrix, kernel_product
@@ -20,6 +19,7 @@ from models.runtime.seeding import generator
 from models.theory.bounds import rank_bound, theorem_1
 from models.theory.dense import Approximation, KernelSpectrum, Risk, feature_risk
 from models.theory.iterative import ShiftedKernel, iterative_approximation, iterative_risk
+from pipeline.host.progress import Bar
 from pipeline.systems.theory.config import TheorySettings
 from pipeline.systems.theory.inputs import Inputs
 
@@ -135,9 +135,7 @@ def measure_draw(
     return Row(count, draw, close.delta, close.lowest, close.highest, risk.total, risk.bias, risk.variance, bound)
 
 
-def measure(
-    problem: KernelOnInputs, samplers: Mapping[str, Sampler], settings: TheorySettings, bar: tqdm[Any]
-) -> Measured:
+def measure(problem: KernelOnInputs, samplers: Mapping[str, Sampler], settings: TheorySettings, bar: Bar) -> Measured:
     """Measures all draws of a problem, each with a generator of its own, so that no draw depends on which others are
     made. A problem of more than `dense_rows` rows is measured by products with K. bar: goes on by one a draw."""
     method = (ByDecomposition if len(problem.inputs.points) <= settings.dense_rows else ByProducts)(problem, settings)

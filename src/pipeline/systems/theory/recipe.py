@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 import torch
-from tqdm import tqdm
 
 from models.features.samplers import check_pair
 from models.theory.dense import Risk
 from pipeline.host.errors import PipelineError
+from pipeline.host.progress import training_bar
 from pipeline.host.torchrun import refuse_several
 from pipeline.job import checkpoint
 from pipeline.job.clock import Clock
@@ -83,7 +83,7 @@ def measure_all(
     theory = settings.theory
     each = len(samplers) * len(theory.counts) * theory.draws
     all_measured = []
-    with tqdm(total=each * len(problems), desc="draws", unit="draw") as bar:
+    with training_bar(each * len(problems), "draws", unit="draw") as bar:
         for number, problem in enumerate(problems):
             path = opened.folder / f"problem-{number}.npz"
             measured = read_measured(path)
