@@ -70,7 +70,8 @@ def estimate_diagonal(
     matrix, products, seed: as in `models.trace.estimate.estimate_trace`. method: "bekas", "xdiag" (see this module), or
     "auto": half of the products are asked with random queries. Where less than half of what is beside the diagonal lies
     outside of what these span, the rest goes to XDiag; else all of them are queries of Bekas. A matrix with no more
-    rows than there are products is multiplied by every basis vector. tolerance: stop where the norm of the standard
+    rows than there are products is multiplied by every basis vector, with a tolerance unless a look that leaves as many
+    products as rows reaches it. tolerance: stop where the norm of the standard
     errors is at most so much of that of the estimates, looked at after 32, 64, 128, … products.
 
     Two standard errors hold about 95 % of the entries; fewer where a row has one large entry beside the diagonal.
@@ -89,7 +90,7 @@ def estimate_diagonal(
 def diagonals_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[DiagonalEstimate]:
     """Yields the estimate at each budget up to `most`; see `models.trace.arguments.budgets`."""
     for budget in budgets(most, tolerance):
-        if method == AUTO and pool.affords_all(budget, most):
+        if method == AUTO and pool.ends_exact(budget, most):
             exact = np.ldexp(array(whole(pool.matrix).diagonal()), pool.matrix.exponent)
             yield DiagonalEstimate(exact, np.zeros_like(exact), pool.spent + len(exact), EXACT)
             return

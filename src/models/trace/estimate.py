@@ -92,9 +92,10 @@ def estimate_trace(
     method: "hutchinson", "hutch_pp", "na_hutch_pp", "xtrace" (see `models.trace.estimators`), or "auto". That one asks
     half of the products with random queries and measures how much of ‖A‖_F² these leave, and how flat the spectrum is.
     Where the tail times (1 − flatness) is under a half, the rest goes to XTrace; else all are queries of Hutchinson. A
-    matrix with no more rows than there are products is multiplied by every basis vector: the trace is exact, of
-    functions that need Lanczos steps or conjugate gradients by all eigenvalues of A, whose rounding the standard error
-    bounds: it is large for the inverse or the logarithm of an ill-conditioned matrix.
+    matrix with no more rows than there are products is multiplied by every basis vector: the trace is exact (with a
+    tolerance, unless a look that leaves as many products as rows reaches it), of functions that need Lanczos steps or
+    conjugate gradients by all eigenvalues of A, whose rounding the standard error bounds: it is large for the inverse
+    or the logarithm of an ill-conditioned matrix.
 
     Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
     99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
@@ -127,7 +128,7 @@ def with_advice(matrix: Matrix) -> Matrix:
     solve = matrix.oracle
     if not isinstance(solve, Inverse):
         return matrix
-    exact = f", take all eigenvalues by products={matrix.size} (without a tolerance and a method)"
+    exact = f", take all eigenvalues by products={matrix.size} (without a method)"
     way = exact if matrix.size <= FEW_ROWS else ""
     advice = f'allow more steps, as function=("inverse", {5 * solve.most}) does{way}, or add a ridge to its diagonal'
     return matrix._replace(oracle=replace(solve, advice=advice))
@@ -186,7 +187,7 @@ def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None
     """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …"""
     left: Left | None = None
     for budget in budgets(most, tolerance):
-        if method == AUTO and pool.affords_all(budget, most):
+        if method == AUTO and pool.ends_exact(budget, most):
             yield exact_trace(pool)
             return
         estimate = of_budget(pool, method, budget)

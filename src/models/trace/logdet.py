@@ -28,6 +28,7 @@ from models.trace.unfinished import MOST_OF_IT, Left, to_come
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
 DECIDED = "its log-determinant"
 NO_NUMBER = f"; {DECIDED} is not a number (a ridge on its diagonal makes another matrix of it)"
+LEAST_STEPS = 4
 FEWEST, LOOKED_AT = 4, 2  # vectors: whose spread says something; of which the products say that A is symmetric
 SINGULAR = 4  # times ε√n: of rows scaled to a diagonal of 1, the rounding of all entries moves no eigenvalue so far
 
@@ -94,20 +95,27 @@ def estimate_logdet(
     Other errors and warnings: as `estimate_trace`.
     """
     own = matrix_of(matrix)
-    check_whole("steps", steps, 4)
+    check_whole("steps", steps, LEAST_STEPS)
     default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT
     most = check_budget_arguments(default if products is None else products, tolerance, seed)
     if own.size <= most:
         return until_sure([exact_logdet(own)], tolerance, own.rounded_to)[-1]
-    if most < FEWEST * steps + LOOKED_AT:
-        raise ValueError(
-            f"products={most} are fewer than {FEWEST} vectors of {steps} Lanczos steps need; give "
-            f"{FEWEST * steps + LOOKED_AT} or more"
-        )
+    refuse_few(most, steps)
     estimates = logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed)
     estimate = until_sure(estimates, tolerance, own.rounded_to)[-1]
     warn_of_steps(estimate, steps)
     return estimate
+
+
+def refuse_few(products: int, steps: int) -> None:
+    """Raises ValueError for fewer products than `FEWEST` vectors need, with as many steps as they allow, if any."""
+    needed, fewer = FEWEST * steps + LOOKED_AT, (products - LOOKED_AT) // FEWEST
+    if products < needed:
+        way = f", or steps={fewer}, which resolve less" if fewer >= LEAST_STEPS else ""
+        raise ValueError(
+            f"products={products} are fewer than {FEWEST} vectors of {steps} Lanczos steps need; give {needed} or "
+            f"more{way}"
+        )
 
 
 def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:

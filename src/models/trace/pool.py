@@ -42,9 +42,11 @@ class Pool:
         turned = self.draw.distribution == "gaussian"
         return Asked(self.queries, self.products, self.basis, self.basis_products, self.factor, turned)
 
-    def affords_all(self, budget: int, most: int) -> bool:
-        """Returns whether a budget is as large as n, and n more products than were spent are at most `most`."""
-        return budget >= self.matrix.size and self.spent + self.matrix.size <= most
+    def ends_exact(self, budget: int, most: int) -> bool:
+        """Returns whether n products, of at most `most`, are asked in place of those that a look at `budget` lacks: it
+        takes as many, or leaves fewer than n for a later one."""
+        size = self.matrix.size
+        return self.spent + size <= most and (budget >= size or budget + size > most)
 
     def ask(self, count: int) -> None:
         """Asks for more random queries, until there are so many. Raises OracleError for answers that are wrong, or

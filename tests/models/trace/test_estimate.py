@@ -14,6 +14,7 @@ from torch import Tensor
 
 from models.trace import pool
 from models.trace.basis import orthonormal_rows
+from models.trace.diagonal import estimate_diagonal
 from models.trace.estimate import estimate_trace, trace_estimates
 from models.trace.estimators import METHODS, ask
 from models.trace.matrices import Matrix, matrix_of
@@ -142,6 +143,29 @@ def test_a_tolerance_stops_as_soon_as_it_is_reached() -> None:
     steps = trace_estimates(known(Diagonal(SPECTRA["1/√i"])), method="xtrace", products=180, tolerance=0.01, seed=0)
     assert [step.products for step in steps] == [32, 64, 128][: len(steps)]
     assert [step.relative_error <= 0.01 for step in steps] == [False] * (len(steps) - 1) + [True]
+
+
+@pytest.mark.parametrize("estimate", [estimate_trace, estimate_diagonal])
+@pytest.mark.parametrize(
+    ("most", "tolerance", "spent"),
+    [
+        (300, 1e-9, 300),  # a look would leave too few
+        (331, 0.9, 300),
+        (332, 1e-9, 332),
+        (500, 1e-9, 428),  # after 128: one at 256 would leave too few
+        (1000, 1e-9, 556),
+        (500, 0.9, 32),
+    ],
+)
+def test_a_matrix_of_no_more_rows_than_products_is_exact_where_no_look_reaches_the_tolerance(
+    estimate: Any, most: int, tolerance: float, spent: int
+) -> None:
+    matrix = np.random.default_rng(0).normal(size=(300, 300))
+    matrix = matrix + matrix.T + 30 * np.eye(300)
+    found = estimate(matrix, products=most, tolerance=tolerance)
+    assert (found.products, found.method == "exact") == (spent, spent >= 300)
+    if spent >= 300:
+        np.testing.assert_allclose(found.estimate, (np.trace if estimate is estimate_trace else np.diag)(matrix))
 
 
 def test_a_tolerance_is_compared_with_all_that_the_standard_error_holds() -> None:

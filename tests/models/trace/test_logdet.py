@@ -206,7 +206,8 @@ def test_what_is_not_positive_definite_is_refused(lowest: float, products: int) 
     ("settings", "message"),
     [
         ({"steps": 3}, "steps=3 must be at least 4"),
-        ({"products": 100}, "products=100 are fewer than 4 vectors of 40 Lanczos steps need; give 162 or more"),
+        ({"products": 100}, "40 Lanczos steps need; give 162 or more, or steps=24, which resolve less$"),
+        ({"products": 17}, "products=17 are fewer than 4 vectors of 40 Lanczos steps need; give 162 or more$"),
         ({"tolerance": -1}, "tolerance=-1 must be a share of the estimate"),
         ({"seed": -1}, "seed=-1 must be at least 0"),
     ],
