@@ -25,6 +25,7 @@ IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
 TAKEN = ("sequence", "step")  # columns of every table of predictions
 
+
 def in_time_order(
     rows: np.ndarray, times: np.ndarray, path: Path, label: str, zone: tzinfo | None = None
 ) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from data.base import DataError
 from data.tables.times import times_after, uneven
 
-OFFSET = r"[T ].*(Z|[+-]\d\d(?::?\d\d)?)\s*$"  # behind a time of day
+OFFSET = re.compile(r"[T ].*(Z|[+-]\d\d(?::?\d\d)?)\s*$")  # behind a time of day
 DAY = np.timedelta64(1, "D")
 
 
@@ -27,7 +28,8 @@ def zone_of(frame: pd.DataFrame, path: Path, time: str, passed: np.ndarray) -> t
         return column.dtype.tz
     if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
         return None
-    offsets = column.astype(str).str.extract(OFFSET)[0]
+    found = (OFFSET.search(str(cell)) for cell in column)
+    offsets = pd.Series([own.group(1) if own else None for own in found], dtype=object)
     bare = offsets.isna().to_numpy()
     if bare.all():
         return None
@@ -39,7 +41,7 @@ def zone_of(frame: pd.DataFrame, path: Path, time: str, passed: np.ndarray) -> t
             "in 2024-01-31T12:00+01:00"
         )
     several = offsets.nunique() > 1
-    return UTC if several else pd.Timestamp(str(column[~bare].iloc[0]).strip()).tz
+    return UTC if several else pd.Timestamp(str(column.iloc[int(bare.argmin())]).strip()).tz
 
 
 def in_zone(times: np.ndarray, zone: tzinfo | None) -> Any:
