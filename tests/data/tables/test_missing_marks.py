@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from data.files.table_files import TextFormat
+from data.base import DataError
 from data.tables.missing_marks import marks_of
 from data.tables.points import load, read_inputs
 from data.tables.sequences import load_table
@@ -53,9 +53,16 @@ def test_a_table_tells_them_in_one_line_and_new_rows_are_not_looked_at(tmp_path:
         assert read_inputs(path, columns=["a", "b"]).shape == (44, 2)
 
 
+def test_an_infinite_value_of_points_is_told_what_an_emptied_cell_does(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,3\n2,inf,4\n")
+    with pytest.raises(
+        DataError, match=r"row 3: 'inf' is not a finite number \(the row of an emptied cell is left out"
+    ):
+        load(path=str(tmp_path / "t.csv"), target="y")
+
+
 def test_a_decimal_comma_hides_no_mark(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a;b\n" + "1,5;2\n2,5;3\n" * 10 + "-999,9;4\n" * 2)
     with pytest.warns(UserWarning, match=r"column 'a': 2 values are -999\.9; empty"):
         load_table(path=str(path), delimiter="semicolon", decimal="comma")
-    assert TextFormat("semicolon", "comma").decimal == "comma"
