@@ -41,8 +41,9 @@ class BidirectionalLSTM(nn.Module):
     padded LSTMs do in a third of the time what `torch.nn.utils.rnn.pack_padded_sequence` is otherwise needed for.
 
     inputs: numbers of a step. units: of each direction. layers: one on top of the other, with that dropout between
-    them. directions: "added" gives h→ + h← (units numbers), "joined" [h→; h←] (2·units numbers). The weights are drawn
-    from torch's global generator.
+    them. directions: "added" gives h→ + h← (units numbers), "joined" [h→; h←] (2·units numbers). residual: the states
+    of a layer are added to what it reads, as in residual networks (He et al. 2016); `inputs` must be as wide. The
+    weights are drawn from torch's global generator. Raises ValueError for others.
     """
 
     cell: ClassVar[type[nn.LSTM] | type[nn.GRU]] = nn.LSTM
@@ -55,12 +56,15 @@ class BidirectionalLSTM(nn.Module):
         layers: int = 1,
         directions: Literal["added", "joined"] = "added",
         dropout: float = 0.0,
+        residual: bool = False,
     ) -> None:
         super().__init__()
         if directions not in ("added", "joined"):
             raise ValueError(f"directions must be added or joined, got {directions!r}")
-        self.joined = directions == "joined"
+        self.joined, self.residual = directions == "joined", residual
         self.width = 2 * units if self.joined else units
+        if residual and inputs != self.width:
+            raise ValueError(f"residual states need as many inputs, {self.width}; got {inputs}")
         widths = [inputs, *[self.width] * (layers - 1)]
         self.forwards = nn.ModuleList(self.cell(width, units, batch_first=True) for width in widths)
         self.backwards = nn.ModuleList(self.cell(width, units, batch_first=True) for width in widths)
@@ -76,8 +80,8 @@ class BidirectionalLSTM(nn.Module):
                 values = self.dropout(values)
             ahead, _ = forwards(values)
             back = reversal.apply(backwards(reversal.apply(values))[0])
-            values = torch.cat([ahead, back], -1) if self.joined else ahead + back
-            values = values.masked_fill(absent, 0)
+            states = torch.cat([ahead, back], -1) if self.joined else ahead + back
+            values = (values + states if self.residual else states).masked_fill(absent, 0)
         return values
 
 

@@ -66,6 +66,20 @@ def test_reversed_by_length_is_packed(kind: type[BidirectionalLSTM], directions:
     torch.testing.assert_close(in_single.double(), by_packing(encoder.double(), sequences), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [BidirectionalLSTM, BidirectionalGRU])
+def test_residual_states_are_added_to_what_a_layer_reads(kind: type[BidirectionalLSTM]) -> None:
+    encoder, sequences = drawn(kind(4, 4, layers=2, residual=True)), some_sequences(width=4)
+    first, second = (drawn(kind(4, 4)) for _ in range(2))
+    for place, layer in enumerate((first, second)):
+        layer.forwards[0].load_state_dict(encoder.forwards[place].state_dict())
+        layer.backwards[0].load_state_dict(encoder.backwards[place].state_dict())
+    once = sequences.values + first(sequences)
+    torch.testing.assert_close(encoder(sequences), once + second(Padded(once, LENGTHS)), rtol=0, atol=1e-12)
+    assert not encoder(sequences)[~sequences.present].any()
+    with pytest.raises(ValueError, match="residual states need as many inputs, 8; got 4"):
+        kind(4, 4, directions="joined", residual=True)
+
+
 def test_reversal_twice_is_nothing() -> None:
     values = some_sequences().values
     reversal = ReversedByLength.of(LENGTHS, 5)

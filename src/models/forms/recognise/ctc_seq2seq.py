@@ -31,7 +31,9 @@ class CTCSeq2Seq:
 
     height: that images are brought to, in pixels. patch, step: width of a patch and from one to the next, in pixels.
     channels: of the first layer, which looks at patches; the others have 2 and 4 times as many. units: of the LSTMs.
-    encoder_layers, decoder_layers: how many of them. ctc_share: λ of L = λ L_CTC + (1 − λ) L_decoder. normalise: by
+    encoder_layers, decoder_layers: how many of them. residual: each layer of the encoder adds its states to what it
+    reads, so that CTC and the decoder see the patch itself too; without, the encoder counts patches for long before it
+    looks at the ink. ctc_share: λ of L = λ L_CTC + (1 − λ) L_decoder. normalise: by
     what the loss of a text is divided, the number of its "characters" or of its "patches". beam: hypotheses. dropout:
     between layers. attention: false has the decoder see the mean of all patches at every step.
     Raises TypeError and ValueError for others.
@@ -44,7 +46,8 @@ class CTCSeq2Seq:
     units: Count = 96
     encoder_layers: Count = 4
     decoder_layers: Count = 4
-    ctc_share: Weight = 0.2
+    residual: bool = True
+    ctc_share: Weight = 0.5
     normalise: str = "characters"
     beam: Count = 1
     dropout: Weight = 0.0
@@ -62,6 +65,7 @@ class CTCSeq2Seq:
             raise ValueError(f"ctc_share must lie from 0 to 1, got {self.ctc_share}")
         one_of("normalise", self.normalise, NORMALISE)
         yes_or_no("attention", self.attention)
+        yes_or_no("residual", self.residual)
 
     def network(self, alphabet: Alphabet, *, seed: int = 0) -> CTCSeq2SeqNetwork:
         """Returns the network, with first weights drawn by that seed."""
@@ -78,7 +82,9 @@ class CTCSeq2SeqNetwork(AttentionRecogniser):
         own, outputs = settings, len(alphabet) + 1
         widths = [own.channels, 2 * own.channels, 4 * own.channels]
         self.features = PatchFeatures(widths, height=own.height, width=own.units, patch=own.patch, step=own.step)
-        self.encoder = BidirectionalLSTM(own.units, own.units, layers=own.encoder_layers, dropout=own.dropout)
+        self.encoder = BidirectionalLSTM(
+            own.units, own.units, layers=own.encoder_layers, dropout=own.dropout, residual=own.residual
+        )
         self.say_frames = nn.Linear(own.units, outputs)
         self.add_decoder(own.units, layers=own.decoder_layers, dropout=own.dropout)
 

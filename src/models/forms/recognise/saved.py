@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from models.forms.recognise.correction import Correction
+from models.forms.recognise.ctc_seq2seq import CTCSeq2Seq
 from models.forms.recognise.recogniser import Recogniser, RecogniserSettings
-from models.runtime.plain import made_of, plain
+from models.runtime.plain import class_name, made_of, plain
 from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 
@@ -38,10 +39,18 @@ def load_recogniser(folder: str | Path) -> tuple[Recogniser, Correction | None]:
     folder = Path(folder)
     refuse_missing(folder, (DESCRIPTION, ARRAYS), what="recogniser")
     with readable(folder):
-        described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        described = as_of_now(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8")))
         settings, alphabet, correction = (made_of(described[name]) for name in ("settings", "alphabet", "correction"))
         if not isinstance(settings, RecogniserSettings):
             raise ValueError(f"{folder} names {described['settings']['class']}, which are no settings of a recogniser")
         recogniser = settings.network(alphabet)
         recogniser.load_state_dict(read_tensors(folder / ARRAYS))
         return recogniser.eval(), correction
+
+
+def as_of_now(described: dict[str, Any]) -> dict[str, Any]:
+    """Returns the description of a recogniser with settings that came later: a CTC-Seq2Seq of before `residual` was
+    one has none."""
+    if described["settings"]["class"] == class_name(CTCSeq2Seq):
+        described["settings"]["fields"].setdefault("residual", False)
+    return described
