@@ -1,7 +1,8 @@
-"""Labels of utterances: scores are numbers, and names of classes are texts as they are written."""
+"""Labels of utterances: scores are numbers, binary ones 0 and 1, and names of classes are texts as they are written."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -43,6 +44,8 @@ def labels_of(table: UtteranceTable, name: str, kind: str) -> Labels:
         raise DataError(f"labels={kind} is unknown; choose one of auto, {', '.join(LABEL_KINDS)}")
     if kind == "auto":
         kind = "class" if words.any() else "binary" if set(parsed) == {0, 1} else "score"
+    if kind == "binary" and np.isin(numbers, (0, 1)).all():
+        return zeros_and_ones(table, name, numbers)
     return scores(table, name, numbers) if kind == "score" else classes(table, name, kind, parsed)
 
 
@@ -53,11 +56,15 @@ def label_numbers(column: Any, decimal: str) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(column):
         return numbers
     texts = column.map(str).str.strip()
-    if set(truths := texts.str.lower()) <= set(TRUTHS):
-        return truths.map(TRUTHS).to_numpy(np.float64)
-    written = texts.map(with_point) if decimal == "," else texts
-    pairs = zip(numbers, written, strict=True)
-    return np.array([number if np.isnan(number) else float(text) for number, text in pairs])
+    kinds = pd.Series(texts.unique(), dtype=object)
+    if set(kinds.str.lower()) <= set(TRUTHS):
+        return texts.str.lower().map(TRUTHS).to_numpy(np.float64)
+    read = ~np.isnan(numbers)
+    numbers = numbers.copy()
+    codes, known = pd.factorize(texts[read])
+    written = (with_point(text) if decimal == "," else text for text in known)
+    numbers[read] = np.array([float(text) for text in written])[codes]
+    return numbers
 
 
 def scores(table: UtteranceTable, name: str, numbers: np.ndarray) -> Labels:
@@ -65,8 +72,22 @@ def scores(table: UtteranceTable, name: str, numbers: np.ndarray) -> Labels:
     two."""
     if not np.isfinite(numbers).all():
         table.numbers([name])
-    own = replace(table, frame=table.frame.assign(**{name: numbers})).one_each(name)
-    return Labels(own.to_numpy(np.float64), "score")
+    return Labels(one_number_each(table, name, numbers), "score")
+
+
+def one_number_each(table: UtteranceTable, name: str, numbers: np.ndarray) -> np.ndarray:
+    """Returns the number of each sample, (sample,), of numbers (row,). Raises DataError for a sample with two."""
+    return replace(table, frame=table.frame.assign(**{name: numbers})).one_each(name).to_numpy(np.float64)
+
+
+def zeros_and_ones(table: UtteranceTable, name: str, numbers: np.ndarray) -> Labels:
+    """Returns binary labels that are the numbers 0 and 1, (row,), however they are written; the first writing of each
+    is the name of its class. Raises DataError where one of them is missing."""
+    values, first, codes = np.unique(one_number_each(table, name, numbers), return_index=True, return_inverse=True)
+    names = tuple(map(str, table.column(name).iloc[table.starts[first]]))
+    if len(values) < 2:
+        refuse_count(table, name, "binary", names)
+    return Labels(codes.astype(np.int64), "binary", names)
 
 
 def classes(table: UtteranceTable, name: str, kind: str, parsed: np.ndarray) -> Labels:
@@ -76,13 +97,19 @@ def classes(table: UtteranceTable, name: str, kind: str, parsed: np.ndarray) -> 
     order = dict(zip(own, parsed, strict=True)) if not np.isnan(parsed).any() else {}
     values = sorted(set(own), key=lambda value: (order.get(value, 0.0), str(value)))
     if len(values) < 2 or (kind == "binary" and len(values) > 2):
-        wanted = "two" if kind == "binary" else "two or more"
-        shown = ", ".join(map(str, values[:MOST_SHOWN])) + (", …" if len(values) > MOST_SHOWN else "")
-        raise DataError(
-            f"{table.file}: column {name!r} has {len(values)} values ({shown}); {kind} labels have {wanted}"
-        )
+        refuse_count(table, name, kind, list(map(str, values)))
     numbers = own.map({value: i for i, value in enumerate(values)}).to_numpy(np.int64)
     return Labels(numbers, kind, tuple(map(str, values)))
+
+
+def refuse_count(table: UtteranceTable, name: str, kind: str, values: Sequence[str]) -> NoReturn:
+    """Raises DataError for labels of too few or too many values."""
+    wanted = "two or more" if kind == "class" else "two"
+    shown = ", ".join(values[:MOST_SHOWN]) + (", …" if len(values) > MOST_SHOWN else "")
+    how = "; names of classes are compared as they are written" if len(values) > 2 else ""
+    raise DataError(
+        f"{table.file}: column {name!r} has {len(values)} values ({shown}); {kind} labels have {wanted}{how}"
+    )
 
 
 def refuse_mixed(table: UtteranceTable, name: str, sample: int) -> NoReturn:

@@ -89,7 +89,8 @@ def load_utterances(
 
     Columns t_…, a_… and v_… are numbers of text, audio and video; a row that is empty in all of one modality is no step
     of it. label: the column to predict. labels: score, binary, class, or auto; names of classes are texts as they are
-    written, so that 1 and 01 are two. positive: scores from here on count as positive. group: samples of one value stay
+    written, so that 1 and 01 are two, but binary labels that are all 0 and 1 are numbers, as TRUE and 1.0 are 1.
+    positive: scores from here on count as positive. group: samples of one value stay
     in one part; without it samples that hold the same do, which is warned of. words: see
     `data.multimodal.word_vectors`. steps: of a modality at most. validation, test: shares of the groups, or else of the
     samples, drawn under the seed. delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.

@@ -77,48 +77,6 @@ def test_a_table_of_steps_keeps_the_length_of_each_modality(load: Load) -> None:
     assert (data.label_kind, data.classes) == ("binary", ("0", "1"))
 
 
-@pytest.mark.parametrize(
-    ("labels", "kind", "expected"),
-    [
-        (["yes", "no"] * 5, "auto", ("class", ("no", "yes"), [1, 0])),
-        (["yes", "no"] * 5, "binary", ("binary", ("no", "yes"), [1, 0])),
-        ([1, 0] * 5, "auto", ("binary", ("0", "1"), [1, 0])),
-        ([1, 0] * 5, "score", ("score", (), [1.0, 0.0])),
-        ([2, 10] * 5, "class", ("class", ("2", "10"), [0, 1])),
-        (["1st", 2] * 5, "auto", ("class", ("1st", "2"), [0, 1])),
-        ([2, 10] * 5, "auto", ("score", (), [2.0, 10.0])),
-        (["01", "1"] * 5, "class", ("class", ("01", "1"), [0, 1])),
-        (["1", "01"] * 5, "binary", ("binary", ("01", "1"), [1, 0])),
-        (["1.0", "1"] * 5, "class", ("class", ("1", "1.0"), [1, 0])),
-        (["01", "2"] * 5, "auto", ("score", (), [1.0, 2.0])),
-        (["0.1234567890123456789", "2e-7"] * 5, "auto", ("score", (), [0.1234567890123456789, 2e-7])),
-        ([True, False] * 5, "auto", ("binary", ("False", "True"), [1, 0])),
-    ],
-)
-def test_labels_are_taken_for_what_they_are(load: Load, labels, kind, expected) -> None:
-    data = load(texts().assign(label=labels), labels=kind)
-    assert (data.label_kind, data.classes) == expected[:2]
-    for part in data.parts.values():
-        assert part.labels.tolist() == [expected[2][(int(name) - 1) % 2] for name in part.names]
-
-
-@pytest.mark.parametrize(("labels", "kind", "names"), [
-    (["01", "1"], "class", ("01", "1")), ([10, 2], "class", ("2", "10")), ([True, False], "auto", ("False", "True")),
-])  # fmt: skip
-def test_labels_of_a_file_with_types_are_as_it_has_them(labels: list, kind: str, names: tuple, tmp_path: Path) -> None:
-    file = tmp_path / "mine.parquet"
-    texts().assign(label=labels * 5).to_parquet(file)
-    assert load_utterances(path=str(file), words="own", labels=kind).classes == names
-
-
-def test_one_score_of_a_sample_may_be_written_in_two_ways(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    frame = steps()
-    frame["label"] = [f"{value}{'.0' * (row % 2)}" for row, value in enumerate(frame["label"] + 1)]
-    frame.to_csv(file, index=False)
-    assert set(load_utterances(path=str(file)).train.labels.tolist()) <= {1.0, 2.0}
-
-
 def test_groups_stay_in_one_part(load: Load) -> None:
     data = load(texts(20).assign(speaker=[f"p{i // 4}" for i in range(20)]), group="speaker", test=0.4)
     parts = [set(part.groups) for part in data.parts.values()]
@@ -264,7 +222,10 @@ def test_each_fault_is_named_in_one_line(load: Load, change, message) -> None:
     ("settings", "message"),
     [
         ({"labels": "rank"}, r"^labels=rank is unknown; choose one of auto, score, binary, class"),
-        ({"labels": "binary"}, r"column 'label' has 10 values \(-1\.0, .*, …\); binary labels have two"),
+        (
+            {"labels": "binary"},
+            r"column 'label' has 10 values \(-1\.0, .*, …\); binary labels have two; names of classes are compared",
+        ),
         ({"words": "glove"}, r"^words=glove is unknown"),
         ({"group": "speaker"}, "no column 'speaker'"),
         ({"validation": 0.6, "test": 0.4}, r"^validation=0\.6 and test=0\.4 must lie above 0 and leave"),
