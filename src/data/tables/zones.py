@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pandas as pd
 from data.base import DataError
 from data.tables.times import times_after, uneven
 
-OFFSET = re.compile(r"[T ].*(Z|[+-]\d\d(?::?\d\d)?)\s*$")  # behind a time of day
+OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$")
+LONGEST_OFFSET = 6  # characters: +01:00
 DAY = np.timedelta64(1, "D")
 
 
@@ -28,9 +30,8 @@ def zone_of(frame: pd.DataFrame, path: Path, time: str, passed: np.ndarray) -> t
         return column.dtype.tz
     if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
         return None
-    found = (OFFSET.search(str(cell)) for cell in column)
-    offsets = pd.Series([own.group(1) if own else None for own in found], dtype=object)
-    bare = offsets.isna().to_numpy()
+    offsets = offsets_of([str(cell).strip() for cell in column])
+    bare = np.array([offset is None for offset in offsets])
     if bare.all():
         return None
     bad = np.flatnonzero(bare & ~passed)
@@ -40,8 +41,18 @@ def zone_of(frame: pd.DataFrame, path: Path, time: str, passed: np.ndarray) -> t
             f"{path}, column {time!r}, row {bad[0] + 2}: {cell!r} has no zone, and other times have one; write it, as "
             "in 2024-01-31T12:00+01:00"
         )
-    several = offsets.nunique() > 1
+    several = len({*offsets} - {None}) > 1
     return UTC if several else pd.Timestamp(str(column.iloc[int(bare.argmin())]).strip()).tz
+
+
+def offsets_of(texts: Sequence[str]) -> list[str | None]:
+    """Returns what says the zone at the end of each date with a time of day, None where nothing does. Each ending is
+    looked at once."""
+    searched = {end: OFFSET.search(end) for end in {text[-LONGEST_OFFSET:] for text in texts}}
+    known = {end: found.group() for end, found in searched.items() if found}
+    if not known:
+        return [None] * len(texts)
+    return [known.get(text[-LONGEST_OFFSET:]) if "T" in text or " " in text else None for text in texts]
 
 
 def in_zone(times: np.ndarray, zone: tzinfo | None) -> Any:
@@ -51,8 +62,8 @@ def in_zone(times: np.ndarray, zone: tzinfo | None) -> Any:
 
 def clocks_of(times: np.ndarray, zone: tzinfo | None) -> np.ndarray:
     """Returns times (row,) in UTC as clocks of a zone show them, by which they go on: where clocks are never changed,
-    or steps are of a day or longer. Others are returned as they are."""
-    if zone is None:
+    or steps are of a day or longer. Others, and a time alone, are returned as they are."""
+    if zone is None or len(times) < 2:
         return times
     clocks = in_zone(times, zone).tz_localize(None).to_numpy()
     return clocks if zone.utcoffset(None) is not None or np.median(np.diff(clocks)) >= DAY else times

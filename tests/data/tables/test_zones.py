@@ -1,5 +1,6 @@
 """Times with a zone: kept through splits, written in their zone, and gone on with by its clocks."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from data.base import DataError, Sequences
 from data.files.table_files import TextFormat
 from data.tables.sequences import load_table, read_new_sequences
-from data.tables.zones import in_zone, times_after_in, uneven_in
+from data.tables.zones import OFFSET, clocks_of, in_zone, offsets_of, times_after_in, uneven_in
 
 HOURS = ["2024-01-01T00:00", "2024-01-01T01:00", "2024-01-01T02:00"]
 
@@ -75,6 +76,47 @@ def test_a_zone_with_a_change_of_clocks_goes_on_by_days_of_the_zone_or_by_hours(
     pd.DataFrame({"t": times, "x": [1.0, 3.0, 2.0]}).to_parquet(tmp_path / "t.parquet")
     sequences = read_new_sequences(str(tmp_path / "t.parquet"), TextFormat(), columns=["x"], time="t")
     assert texts_of(sequences, 2) == [*map(str, times), *later]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "+01:00", None])
+def test_a_group_of_one_row_has_clocks(zone: str | None, count: int) -> None:
+    times = pd.date_range("2024-10-26", periods=count).to_numpy()
+    assert clocks_of(times, pd.Timestamp("2024-01-01", tz=zone).tz) is times
+    assert not uneven_in(times, pd.Timestamp("2024-01-01", tz=zone).tz)
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("2024-01-31T12:00+01:00", "+01:00"),
+        ("2024-01-31 12:00:00 +0530", "+0530"),
+        ("2024-01-31T12-05", "-05"),
+        ("20240131T120000Z", "Z"),
+        ("2024-01-31 12:00:00.5Z", "Z"),
+        ("2024-01-31T12:00", None),
+        ("2024-01-31", None),
+        ("2024-01", None),
+        ("nan", None),
+        ("", None),
+    ],
+)
+def test_the_zone_is_read_at_the_end_of_a_time_of_day(text: str, offset: str | None) -> None:
+    assert offsets_of([text]) == [offset]
+    assert offsets_of(["2024-01-30T01:00-03:00", text]) == ["-03:00", offset]
+
+
+def test_each_ending_of_texts_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Looked(list[str]):
+        def search(self, text: str) -> re.Match[str] | None:
+            self.append(text)
+            return OFFSET.search(text)
+
+    monkeypatch.setattr("data.tables.zones.OFFSET", looked := Looked())
+    assert offsets_of([f"2024-01-{day:02d}T12:00+01:00" for day in range(1, 31)]) == ["+01:00"] * 30
+    assert offsets_of([f"2024-01-{day:02d}T12:00:00" for day in range(1, 31)]) == [None] * 30
+    assert looked == ["+01:00", ":00:00"]
 
 
 def test_times_of_which_some_have_no_zone_are_refused_by_the_row(tmp_path: Path) -> None:
