@@ -30,7 +30,7 @@ def zone_of(frame: pd.DataFrame, path: Path, time: str, passed: np.ndarray) -> t
         return column.dtype.tz
     if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
         return None
-    offsets = offsets_of([str(cell).strip() for cell in column])
+    offsets = offsets_of([str(cell).strip() for cell in column.to_numpy(object)])
     bare = np.array([offset is None for offset in offsets])
     if bare.all():
         return None

@@ -12,10 +12,12 @@ SURE = 15  # significant digits that each double keeps; two more tell it from it
 
 def with_sure_digits(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Returns a table whose numbers in these columns have at most 15 significant digits, so that 36.300000000000004 is
-    written as 36.3. What is NaN or infinite stays so."""
+    written as 36.3. What is NaN or infinite stays so, and so does a column of single precision: it is written with the
+    few digits that tell its numbers apart."""
     frame = frame.copy()
     for name in columns:
-        frame[name] = sure(frame[name].to_numpy(np.float64))
+        if frame[name].dtype != np.float32:
+            frame[name] = sure(frame[name].to_numpy(np.float64))
     return frame
 
 

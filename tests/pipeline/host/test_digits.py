@@ -19,3 +19,8 @@ def test_columns_are_written_without_the_digits_of_rounding() -> None:
         ",,5.0",
     ]
     assert with_sure_digits(frame.iloc[:0], ["x"]).empty
+
+
+def test_a_column_of_single_precision_keeps_its_digits() -> None:
+    frame = pd.DataFrame({"x": np.array([-0.6390157, 36.3], np.float32)})
+    assert with_sure_digits(frame, ["x"]).to_csv(index=False, header=False).splitlines() == ["-0.6390157", "36.3"]
