@@ -15,11 +15,12 @@ from models.runtime.parameters import shown
 from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, check_whole, until_sure
 from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import NamedFunction, function_of, iterated
-from models.trace.lanczos import Function, function_of_values, moved_by_rounding
+from models.trace.lanczos import Function, function_of_values
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Power
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
+from models.trace.rounding import deviation, moved_by_rounding
 from models.trace.scale import put_back
 from models.trace.solves import Inverse
 from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
@@ -35,7 +36,7 @@ class TraceEstimate:
     """Holds an estimate of tr(f(A)) and its standard error: in about 95 % of estimates tr(f(A)) is within two of these.
 
     products: how many with f(A) were asked for. method: that was used; "exact" asks for all basis vectors, and its
-    error is a bound of what the rounding of A makes of functions found by eigenvalues, 0 for the others. flatness:
+    error is about what the rounding of A makes of functions found by eigenvalues, 0 for the others. flatness:
     tr²/(n‖f(A)‖_F²) as the queries measured it, from 1/n (one eigenvalue is all) to 1 (all are equal); for
     the logarithm that of log(A/a), a the largest entry of A. tail: the share of ‖f(A)‖_F² outside of what the first
     half of the products spans, by which method="auto" chose; None where it had no choice. left: what Lanczos steps that
@@ -94,8 +95,8 @@ def estimate_trace(
     Where the tail times (1 − flatness) is under a half, the rest goes to XTrace; else all are queries of Hutchinson. A
     matrix with no more rows than there are products is multiplied by every basis vector: the trace is exact (with a
     tolerance, unless a look that leaves as many products as rows reaches it), of functions that need Lanczos steps or
-    conjugate gradients by all eigenvalues of A, whose rounding the standard error bounds: it is large for the inverse
-    or the logarithm of an ill-conditioned matrix.
+    conjugate gradients by all eigenvalues of A, with a standard error that says what rounding may make of them: it is
+    large for the inverse or the logarithm of an ill-conditioned matrix.
 
     Two standard errors hold the trace in about 95 % of estimates with Hutchinson, Hutch++ and NA-Hutch++, and in 91 to
     99 % with XTrace; with a tolerance, which stops early where the error looks small, in 89 % of the worst case tried.
@@ -210,23 +211,21 @@ def whole_trace(matrix: Matrix, trace: float) -> float:
 
 
 def exact_sums(matrix: Matrix) -> tuple[float, float, float, Terms]:
-    """Returns the trace and ‖·‖_F² of a matrix, in float64, a bound of what rounding makes of the trace, and its terms.
+    """Returns the trace and ‖·‖_F² of a matrix, in float64, what rounding may make of the trace, and its terms.
 
     Of f(A), where its products come from an iteration, which is not exact, they are found by all eigenvalues of A; the
-    bound is that of `moved_by_rounding` with ε of the largest, ε of the precision that A is given in, 0 for any other
+    rounding is that of the entries to the precision that A is given in, see `models.trace.rounding`, 0 for any other
     matrix. Raises OracleError as `models.trace.pool.whole` and f do.
     """
     asked = iterated(matrix)
     if asked is None:
         dense = whole_in_double(matrix)
         return float(dense.trace()), float(dense.square().sum()), 0.0, Terms()
-    (inner_matrix, function), epsilon = asked, torch.finfo(matrix.rounded_to).eps
+    (inner_matrix, function), rounding = asked, matrix.rounding
     eigenvalues = torch.linalg.eigvalsh(whole(inner_matrix).double()).unsqueeze(0)
-    values = function_of_values(function, eigenvalues, matrix.rounded_to)
-    error, own = (
-        float(moved_by_rounding(function, eigenvalues, epsilon * size).sum())
-        for size in (eigenvalues.abs().amax(), eigenvalues.abs())
-    )
+    values = function_of_values(function, eigenvalues, rounding)
+    error = deviation(*rounding.of_sum(function, eigenvalues, torch.ones_like(eigenvalues))[0].tolist())
+    own = float(moved_by_rounding(function, eigenvalues, rounding.epsilon * eigenvalues.abs()).abs().sum())
     terms = Terms(float((values + matrix.shift).abs().sum()), own)
     return float(values.sum()), float(values.square().sum()), error, terms
 

@@ -75,7 +75,9 @@ class OfScaled:
 
 def of_eigenvalues(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int | None) -> Matrix:
     """Returns f(B) by Lanczos steps (40); f is applied to eigenvalues of B."""
-    return matrix._replace(oracle=Function(matrix.oracle, function, steps or STEPS), exponent=0, inexact=True)
+    return matrix._replace(
+        oracle=Function(matrix.oracle, function, steps or STEPS, matrix.rounding), exponent=0, inexact=True
+    )
 
 
 def of_own(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int | None) -> Matrix:
@@ -122,7 +124,7 @@ def iterated(matrix: Matrix) -> tuple[Matrix, Callable[[Tensor], Tensor]] | None
     """Returns B and f on its eigenvalues, of f(B) whose products come from Lanczos steps or conjugate gradients; None
     for any other matrix."""
     match matrix.oracle:
-        case Function(oracle, function, _):
+        case Function(oracle, function):
             return matrix._replace(oracle=oracle), function
         case Inverse(oracle, _, _):
             return matrix._replace(oracle=oracle), reciprocal(-matrix.exponent)

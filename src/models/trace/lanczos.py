@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from models.runtime.parameters import in_a_line
 from models.trace.oracles import Oracle, OracleError
-from models.trace.refusals import OfPositive, refuse_singular, rounding_of
+from models.trace.refusals import OfPositive, refuse_singular
+from models.trace.rounding import Rounding, beside
 
 BASIS_BYTES = 32 * 2**20  # of the bases held at a time
 
@@ -84,61 +84,35 @@ def rows_at_once(steps: int, start: Tensor) -> int:
 
 
 def function_of_values(
-    function: Callable[[Tensor], Tensor], values: Tensor, dtype: torch.dtype | None = None
+    function: Callable[[Tensor], Tensor], values: Tensor, rounding: Rounding | None = None
 ) -> Tensor:
-    """Returns f at Ritz values (row, step), in that shape. dtype: to which the matrix was rounded; that of the values
-    by default.
+    """Returns f at Ritz values (row, step), in that shape. rounding: of the matrix; by default to the type of the
+    values.
 
     Raises OracleError where one is 0 to rounding and f, within the rounding, is not finite or moves by more than half
-    of the largest |f|: f(A)x would be decided by the rounding. Else as `OfPositive.check`, where f is one.
+    of the largest |f|: f(A)x would be decided by the rounding. Else as `OfPositive.check`, where f is one. f(0) stands
+    for what is no number below 0, see `models.trace.rounding.beside`.
     """
-    rounded_to = dtype or values.dtype
-    rounding = rounding_of(values, rounded_to)
+    rounding = rounding or Rounding(values.dtype)
+    radius = rounding.radius(values)
     if isinstance(function, OfPositive):
-        function.check(values, rounding)
-    near = torch.stack([of_reals(function, part) for part in (values - rounding, values, values + rounding)])
+        function.check(values, radius)
+    near = beside(function, values, radius, radius)
     moved = near.amax(0) - near.amin(0)
     undecided = ~near.isfinite().all(0) | (moved > 0.5 * near[1].abs().amax(1, keepdim=True))
-    if bool((undecided & (values.abs() <= rounding)).any()):
-        refuse_singular(rounded_to, "f(A)")
+    if bool((undecided & (values.abs() <= radius)).any()):
+        refuse_singular(rounding.dtype, "f(A)")
     if not bool(near[1].isfinite().all()):
         raise OracleError("the function of an eigenvalue is not finite; scale the matrix, or add a ridge to it")
     return near[1]
 
 
-def moved_by_rounding(function: Callable[[Tensor], Tensor], values: Tensor, rounding: Tensor) -> Tensor:
-    """Returns |f(λ + δ) − f(λ − δ)|/2 at eigenvalues λ (row, value), in that shape, δ being their rounding, which is
-    broadcast: what it may make of f(λ). Errors: as `of_reals`."""
-    above, below = (of_reals(function, values + side * rounding) for side in (1, -1))
-    return (above - below).abs() / 2
-
-
-def of_reals(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """Returns f at eigenvalues. Raises OracleError where f fails, or answers no tensor of as many real numbers."""
-    try:
-        found: Any = function(values)
-    except OracleError:
-        raise
-    except Exception as error:  # whatever it is that a function of one's own raises
-        said = in_a_line(error)
-        raise OracleError(
-            f"function fails at a tensor {tuple(values.shape)} of eigenvalues: {said}; mend it"
-        ) from error
-    if not isinstance(found, Tensor) or found.shape != values.shape or found.is_complex():
-        answered = f"{tuple(found.shape)} of {found.dtype}" if isinstance(found, Tensor) else type(found).__name__
-        raise OracleError(
-            f"function answers a tensor {tuple(values.shape)} of eigenvalues by {answered}; it has to return a tensor "
-            "of as many real numbers"
-        )
-    return found
-
-
-def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], start: Tensor, steps: int) -> Tensor:
-    """Returns f(A)x for each row x of start (row, n), in that shape, by so many steps. Errors: as
-    `function_of_values`."""
-    tridiagonal = lanczos(oracle, start, steps)
+def function_of_matrix(asked: Function, start: Tensor) -> Tensor:
+    """Returns f(A)x for each row x of start (row, n), in that shape. Errors: as `function_of_values`."""
+    tridiagonal = lanczos(asked.oracle, start, asked.steps)
     values, vectors = ritz(tridiagonal, tridiagonal.diagonal.shape[1])
-    weights = torch.bmm(vectors, (function_of_values(function, values) * vectors[:, 0]).unsqueeze(2))
+    found = function_of_values(asked.function, values, asked.rounding)
+    weights = torch.bmm(vectors, (found * vectors[:, 0]).unsqueeze(2))
     return tridiagonal.norm * torch.bmm(weights.transpose(1, 2), tridiagonal.basis).squeeze(1)
 
 
@@ -146,15 +120,17 @@ def function_of_matrix(oracle: Oracle, function: Callable[[Tensor], Tensor], sta
 class Function:
     """Is f(A) as an oracle, (…, n) → (…, n): f takes a tensor of eigenvalues, as `torch.exp` and `torch.reciprocal` do.
 
-    oracle: of A; steps: of the Lanczos process. Errors: as `function_of_values`.
+    oracle: of A; steps: of the Lanczos process; rounding: of A, by default to the type of the queries. Errors: as
+    `function_of_values`.
     """
 
     oracle: Oracle
     function: Callable[[Tensor], Tensor]
     steps: int = 40
+    rounding: Rounding | None = None
 
     def __call__(self, queries: Tensor) -> Tensor:
         rows = queries.reshape(-1, queries.shape[-1])
         blocks = rows.split(rows_at_once(self.steps, rows))
-        parts = [function_of_matrix(self.oracle, self.function, part, self.steps) for part in blocks]
+        parts = [function_of_matrix(self, part) for part in blocks]
         return torch.cat(parts).view(queries.shape)

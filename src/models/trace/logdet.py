@@ -16,12 +16,13 @@ import torch
 from torch import Tensor
 
 from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, until_sure
-from models.trace.lanczos import lanczos, moved_by_rounding, ritz, rows_at_once
+from models.trace.lanczos import lanczos, ritz, rows_at_once
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Checked, refuse_asymmetric_products
 from models.trace.pool import whole
 from models.trace.queries import QueryDraw
-from models.trace.refusals import refuse_negative, refuse_singular, rounding_of
+from models.trace.refusals import refuse_negative, refuse_singular
+from models.trace.rounding import deviation
 from models.trace.standard_errors import Terms, few, is_within, share_of_estimate
 from models.trace.unfinished import MOST_OF_IT, Left, to_come
 
@@ -147,34 +148,33 @@ def logdets_by_budget(
 
 
 def of_terms(terms: Tensor, steps: int) -> LogdetEstimate:
-    """Returns the estimate of terms (vector, 4), as `quadratures` has them."""
-    *means, rounding = terms.mean(0).tolist()
-    deviation = float(terms[:, 2].std()) / len(terms) ** 0.5 * few(len(terms))
-    left = Left(to_come(*means), rounding)
-    return LogdetEstimate(means[2], left.beside(deviation), len(terms) * steps + LOOKED_AT, "lanczos", *left)
+    """Returns the estimate of terms (vector, 5), as `quadratures` has them."""
+    *means, variance, alike = terms.mean(0).tolist()
+    of_vectors = float(terms[:, 2].std()) / len(terms) ** 0.5 * few(len(terms))
+    left = Left(to_come(*means), deviation(variance, alike))
+    return LogdetEstimate(means[2], left.beside(of_vectors), len(terms) * steps + LOOKED_AT, "lanczos", *left)
 
 
 def quadratures(matrix: Matrix, start: Tensor, steps: int) -> Tensor:
     """Returns gᵀ log(A) g of each row g of start (row, n), after half, three quarters and all of the steps, and what
-    the rounding of A may make of the last, (row, 4)."""
+    the rounding of A may make of the last, (row, 5); see `models.trace.rounding.Rounding.of_sum`."""
     oracle, terms = Checked(matrix.oracle), []
     for part in start.split(rows_at_once(steps, start)):
         tridiagonal = lanczos(oracle, part, steps)
-        sums, moved = [], part.new_zeros(0)
+        sums, moved = [], part.new_zeros(0, 2)
         for count in (steps - 2 * (steps // 4), steps - steps // 4, steps):
             values, vectors = ritz(tridiagonal, count)
             check_positive(values, matrix)
             weights = vectors[:, 0].square()
             sums.append((weights * values.log()).sum(1))
-            rounding = torch.finfo(matrix.rounded_to).eps * values.amax(1, keepdim=True)
-            moved = (weights * moved_by_rounding(torch.log, values, rounding)).sum(1)
-        terms.append(tridiagonal.norm.square() * torch.stack([*sums, moved], 1))
+            moved = matrix.rounding.of_sum(torch.log, values, weights)
+        terms.append(tridiagonal.norm.square() * torch.cat([torch.stack(sums, 1), moved], 1))
     return torch.cat(terms).double().cpu()
 
 
 def check_positive(values: Tensor, matrix: Matrix) -> None:
     """Raises OracleError where a Ritz value (row, step) is not above 0 to the rounding of the matrix."""
-    rounding, least = rounding_of(values, matrix.rounded_to), float(values.min())
+    rounding, least = matrix.rounding.radius(values), float(values.min())
     if bool((values < -rounding).any()):
         refuse_negative(least, matrix.exponent, NO_NUMBER)
     if bool((values <= rounding).any()):

@@ -15,6 +15,7 @@ from torch import Tensor
 from models.runtime.parameters import in_a_line
 from models.trace.oracles import Checked, Dense, Oracle, OracleError, refuse_asymmetric_products, sparse
 from models.trace.queries import QueryDraw
+from models.trace.rounding import Entries, Rounding, entries_of
 from models.trace.scale import Rescaled, divided, exponent_of
 
 MOST_ROWS = 10**9  # a vector of so many numbers takes 8 GB
@@ -27,7 +28,7 @@ class Matrix(NamedTuple):
 
     largest: about the largest entry of B, by which log B is made small. inexact: whether products come of an iteration,
     whose error is not to be taken for that of a matrix that is not symmetric. given: the type of the entries as they
-    were given, where that is shorter than the type of the queries, as half precision is.
+    were given, where that is shorter than the type of the queries, as half precision is. entries: of B, where known.
     """
 
     oracle: Oracle
@@ -39,6 +40,12 @@ class Matrix(NamedTuple):
     largest: float = 1.0
     inexact: bool = False
     given: torch.dtype | None = None
+    entries: Entries = Entries()
+
+    @property
+    def rounding(self) -> Rounding:
+        """Returns how the entries were rounded when the matrix was given."""
+        return Rounding(self.rounded_to, self.entries)
 
     @property
     def rounded_to(self) -> torch.dtype:
@@ -126,8 +133,10 @@ def of_dense(matrix: Tensor) -> Matrix:
     refuse_not_finite(bool(own.isfinite().all()))
     furthest, largest = float((own - own.T).abs().max()), float(own.abs().max())
     refuse_asymmetric(furthest, largest, torch.finfo(own.dtype).eps)
-    found = scaled(Dense(divided(own, exponent_of(largest))), len(own), own.dtype, own.device, largest)
-    return found._replace(given=shorter(matrix.dtype))
+    own = divided(own, exponent_of(largest))
+    found = scaled(Dense(own), len(own), own.dtype, own.device, largest)
+    entries = entries_of(float(own.norm(dim=1).max()), own.diagonal())
+    return found._replace(given=shorter(matrix.dtype), entries=entries)
 
 
 def of_sparse(matrix: Any, device: torch.device) -> Matrix:
@@ -139,8 +148,10 @@ def of_sparse(matrix: Any, device: torch.device) -> Matrix:
     difference: Any = abs(own - own.T)
     largest = float(abs(own).max())
     refuse_asymmetric(float(difference.max()), largest, torch.finfo(dtype).eps)
-    oracle = sparse(divided(own, exponent_of(largest)), device, dtype)
-    return scaled(oracle, int(matrix.shape[0]), dtype, device, largest)
+    own = divided(own, exponent_of(largest))
+    found = scaled(sparse(own, device, dtype), int(matrix.shape[0]), dtype, device, largest)
+    row = float((own * own).sum(axis=1).max()) ** 0.5
+    return found._replace(entries=entries_of(row, torch.from_numpy(own.diagonal())))
 
 
 def of_tensor(matrix: Tensor) -> Matrix:

@@ -12,8 +12,6 @@ from torch import Tensor
 from models.trace.arguments import precision_word
 from models.trace.oracles import OracleError
 
-WITHIN_ROUNDING = 10  # times ε of the largest eigenvalue: one that is no further from 0 is not told from it
-
 
 def refuse_negative(least: float, exponent: int, why: str) -> NoReturn:
     """Raises OracleError for a matrix with an eigenvalue, or a diagonal entry, that is not above 0. least: of the
@@ -31,12 +29,6 @@ def refuse_singular(dtype: torch.dtype, decided: str) -> NoReturn:
         f"the matrix is singular to the rounding of {precision_word(dtype)} precision, which decides {decided}; "
         f"{way}a ridge on its diagonal makes another matrix of it"
     )
-
-
-def rounding_of(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Returns how near 0 the eigenvalues of a matrix, (row, value), are not told from it, (row, 1). dtype: the type in
-    which the matrix was given."""
-    return WITHIN_ROUNDING * torch.finfo(dtype).eps * values.abs().amax(1, keepdim=True)
 
 
 @dataclass(frozen=True)

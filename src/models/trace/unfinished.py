@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import torch
 
-from models.trace.lanczos import Function, function_of_values, lanczos, moved_by_rounding, ritz
+from models.trace.lanczos import Function, function_of_values, lanczos, ritz
 from models.trace.matrices import Matrix
 from models.trace.queries import QueryDraw
+from models.trace.rounding import deviation
 
 SLOWEST = 0.95  # share of what a quarter of the steps moved that the next one moves, at most
 LOOKED_AT = 4  # vectors
@@ -43,8 +44,8 @@ def to_come(after_half: float, after_three_quarters: float, after_all: float) ->
 
 def left_by_steps(function: Function, matrix: Matrix) -> Left:
     """Returns about how far more steps would move tr(f(A)): the mean of gᵀf(A)g over a few vectors g of ±1 after a
-    half, three quarters and all of the steps, continued. matrix: f(A). The rounding is that of the largest Ritz value,
-    in the precision that the matrix is given in, at each of them."""
+    half, three quarters and all of the steps, continued. matrix: f(A). The rounding is that of the entries to the
+    precision that the matrix is given in, see `models.trace.rounding`."""
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
     start = draw.queries(LOOKED_AT, generator=torch.Generator(matrix.device).manual_seed(0))[0]
     tridiagonal = lanczos(function.oracle, start, function.steps)
@@ -53,8 +54,7 @@ def left_by_steps(function: Function, matrix: Matrix) -> Left:
     for count in (steps - 2 * (steps // 4), steps - steps // 4, steps):
         values, vectors = ritz(tridiagonal, count)
         weights = tridiagonal.norm.square() * vectors[:, 0].square()
-        found = function_of_values(function.function, values, matrix.rounded_to)
+        found = function_of_values(function.function, values, matrix.rounding)
         means.append(float((weights * found).sum(1).mean()))
-        rounding = torch.finfo(matrix.rounded_to).eps * values.abs().amax(1, keepdim=True)
-        moved = float((weights * moved_by_rounding(function.function, values, rounding)).sum(1).mean())
+        moved = deviation(*matrix.rounding.of_sum(function.function, values, weights).mean(0).tolist())
     return Left(to_come(*means), moved)

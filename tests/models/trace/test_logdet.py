@@ -91,30 +91,6 @@ def test_the_error_is_that_of_the_precision_that_a_matrix_is_given_in(dtype: tor
     assert abs(found.estimate - expected) < found.standard_error
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_the_error_by_lanczos_steps_includes_the_rounding_of_the_precision_that_a_matrix_is_given_in(
-    dtype: torch.dtype,
-) -> None:
-    """The matrix has the eigenvalue 1 often, and its largest one is 4: rounding by ε of that moves log 1 by 4ε."""
-    own = torch.ones(SIZE, dtype=dtype).index_fill(0, torch.tensor([0]), 4.0).diag()
-    found, known = (estimate_logdet(one, products=202, steps=20) for one in (own, own.double()))
-    epsilon = torch.finfo(dtype).eps
-    assert found.rounding_error == pytest.approx((SIZE - 1) * np.arctanh(4 * epsilon), rel=0.1)
-    assert found.standard_error == pytest.approx(np.hypot(known.standard_error, found.rounding_error), rel=1e-3)
-    assert known.rounding_error < 1e-10
-    traced = estimate_trace(own, function="log", products=40)
-    assert traced.left.rounding == pytest.approx(found.rounding_error, rel=0.1)
-    assert traced.standard_error > traced.left.rounding
-
-
-@pytest.mark.parametrize("estimate", [estimate_logdet, partial(estimate_trace, function="log")])
-def test_lanczos_steps_refuse_what_short_precision_does_not_tell_from_singular(estimate: Any) -> None:
-    own = torch.cat([torch.ones(SIZE - 20), torch.full((20,), 0.004)]).diag().half()
-    with pytest.raises(OracleError, match=r"singular to the rounding of half precision.*give it in double"):
-        estimate(own, products=202)
-    estimate(own.double(), products=202)
-
-
 def test_arrays_and_operators_in_half_precision_state_its_error() -> None:
     half = kernel(10.0).astype(np.float16)
     expected = estimate_logdet(torch.from_numpy(half)).standard_error
