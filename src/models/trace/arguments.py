@@ -70,7 +70,7 @@ class Sure(Protocol):
     def relative_error(self) -> float: ...
 
     @property
-    def lacks_steps(self) -> bool: ...
+    def lacking(self) -> str: ...
 
     def is_within(self, tolerance: float) -> bool: ...
 
@@ -81,9 +81,11 @@ class Sure(Protocol):
     def method(self) -> str: ...
 
 
-def until_sure(estimates: Iterable[Estimate], tolerance: float | None, dtype: torch.dtype) -> list[Estimate]:
+def until_sure(
+    estimates: Iterable[Estimate], tolerance: float | None, dtype: torch.dtype, more_steps: str = "give more steps"
+) -> list[Estimate]:
     """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is.
-    dtype: of the matrix."""
+    dtype: of the matrix. more_steps: how they are given."""
     so_far: list[Estimate] = []
     for estimate in estimates:
         so_far.append(estimate)
@@ -93,7 +95,7 @@ def until_sure(estimates: Iterable[Estimate], tolerance: float | None, dtype: to
         last = so_far[-1]
         warnings.warn(
             f"the relative standard error is {last.relative_error:.2g} after {last.products} products, and "
-            f"{tolerance:g} was asked for; {advice(last, dtype)}",
+            f"{tolerance:g} was asked for; {advice(last, dtype, more_steps)}",
             stacklevel=3,
         )
     return so_far
@@ -104,10 +106,18 @@ def precision_word(dtype: torch.dtype) -> str:
     return PRECISION.get(dtype, str(dtype).removeprefix("torch."))
 
 
-def advice(estimate: Sure, dtype: torch.dtype) -> str:
+def short_of_steps(estimate: Sure, tolerance: float | None) -> bool:
+    """Returns whether a tolerance was missed for want of Lanczos steps, which the warning of `until_sure` says."""
+    if tolerance is None or estimate.method == EXACT or estimate.is_within(tolerance):
+        return False
+    return estimate.lacking == "steps"
+
+
+def advice(estimate: Sure, dtype: torch.dtype, more_steps: str) -> str:
     """Returns what is to be done for a smaller error than that of an estimate, of a matrix of this type."""
-    if estimate.method != EXACT:
-        return "give more steps" if estimate.lacks_steps else "give more products"
+    lacking = "precision" if estimate.method == EXACT else estimate.lacking
+    if lacking != "precision":
+        return more_steps if lacking == "steps" else "give more products"
     if dtype != torch.float64:
         word = precision_word(dtype)
         return f"the rounding of {word} precision may leave so much: give the matrix in double precision"

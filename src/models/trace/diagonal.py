@@ -53,9 +53,9 @@ class DiagonalEstimate:
         return float(np.linalg.norm(self.standard_error)) / largest if largest else 0.0
 
     @property
-    def lacks_steps(self) -> bool:
-        """Returns False: no Lanczos steps are taken."""
-        return False
+    def lacking(self) -> str:
+        """Returns "products": no Lanczos steps are taken, and entries are taken as they are given."""
+        return "products"
 
     def is_within(self, tolerance: float) -> bool:
         """Returns whether the relative error is at most so much."""

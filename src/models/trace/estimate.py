@@ -12,7 +12,16 @@ import torch
 from torch import Tensor
 
 from models.runtime.parameters import shown
-from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, check_whole, until_sure
+from models.trace.arguments import (
+    AUTO,
+    EXACT,
+    budgets,
+    check_budget_arguments,
+    check_choice,
+    check_whole,
+    short_of_steps,
+    until_sure,
+)
 from models.trace.estimators import METHODS, check_budget
 from models.trace.functions import NamedFunction, function_of, iterated
 from models.trace.lanczos import Function, function_of_values
@@ -26,7 +35,6 @@ from models.trace.solves import Inverse
 from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
 from models.trace.unfinished import MOST_OF_IT, Left, left_by_steps
 
-MORE_STEPS = 'steps, as function=("log", 100) does'
 FEW_ROWS = 5000  # of which all eigenvalues take seconds, or a minute
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
@@ -61,6 +69,11 @@ class TraceEstimate:
     def lacks_steps(self) -> bool:
         """Returns whether the Lanczos steps that were not taken leave most of the standard error."""
         return self.left.steps > MOST_OF_IT * self.standard_error
+
+    @property
+    def lacking(self) -> str:
+        """Returns what lowers most of the error, as `models.trace.unfinished.Left.lacking` has it."""
+        return self.left.lacking(self.standard_error)
 
     def is_within(self, tolerance: float) -> bool:
         """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
@@ -119,9 +132,19 @@ def estimate_trace(
     if steps is not None:
         check_whole("steps", steps, 4)
     own = with_advice(function_of(matrix_of(matrix), name, steps))
-    estimate = trace_estimates(own, method=method, products=products, tolerance=tolerance, seed=seed)[-1]
-    warn_of_steps(own, estimate)
+    setting = steps_setting(own, name)
+    asked: dict[str, Any] = {"method": method, "products": products, "tolerance": tolerance, "seed": seed}
+    estimate = trace_estimates(own, **asked, more_steps=f"raise {setting}")[-1]
+    if not short_of_steps(estimate, tolerance):
+        warn_of_steps(own, estimate, setting)
     return estimate
+
+
+def steps_setting(matrix: Matrix, name: NamedFunction) -> str:
+    """Returns by which argument twice the Lanczos steps of f(A) are given; name: of f, or f itself."""
+    lanczos = lanczos_of(matrix)
+    said = f'"{name}"' if isinstance(name, str) else "f"
+    return f"steps, as function=({said}, {2 * lanczos.steps if lanczos else 'N'}) does"
 
 
 def with_advice(matrix: Matrix) -> Matrix:
@@ -153,9 +176,7 @@ def including(estimate: TraceEstimate, left: Left) -> TraceEstimate:
     return replace(estimate, standard_error=left.beside(estimate.standard_error), left=left) if any(left) else estimate
 
 
-def warn_of_steps(
-    matrix: Matrix, estimate: TraceEstimate, setting: str = 'steps, as function=("log", 100) does'
-) -> None:
+def warn_of_steps(matrix: Matrix, estimate: TraceEstimate, setting: str) -> None:
     """Warns where the Lanczos steps of f(A) leave an error of about the size of that of the queries, or a larger one.
 
     estimate: with a standard error that includes what they leave.
@@ -174,18 +195,27 @@ def warn_of_steps(
 
 
 def trace_estimates(
-    matrix: Matrix, *, method: str, products: int | None, tolerance: float | None, seed: int
+    matrix: Matrix,
+    *,
+    method: str,
+    products: int | None,
+    tolerance: float | None,
+    seed: int,
+    more_steps: str = "give more steps",
 ) -> list[TraceEstimate]:
-    """Returns the estimate at each look, the last one last. Arguments, errors and warnings: as `estimate_trace`."""
+    """Returns the estimate at each look, the last one last. more_steps: how they are given. Other arguments, errors and
+    warnings: as `estimate_trace`."""
     check_choice("method", method, (AUTO, *METHODS))
     most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
         check_budget(method, most, matrix.size)
-    return until_sure(traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance), tolerance, matrix.rounded_to)
+    found = traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance)
+    return until_sure(found, tolerance, matrix.rounded_to, more_steps)
 
 
 def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
-    """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …"""
+    """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …, until
+    what more products do not lower exceeds the tolerance and is most of the error; then exact, where they allow it."""
     left: Left | None = None
     for budget in budgets(most, tolerance):
         if method == AUTO and pool.ends_exact(budget, most):
@@ -194,6 +224,10 @@ def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None
         estimate = of_budget(pool, method, budget)
         left = error_of_steps(pool.matrix) if left is None else left
         yield including(estimate, left)
+        if tolerance is not None and left.outweighs(tolerance, estimate.estimate, left.beside(estimate.standard_error)):
+            if method == AUTO and pool.spent + pool.matrix.size <= most:
+                yield exact_trace(pool)
+            return
 
 
 def exact_trace(pool: Pool) -> TraceEstimate:

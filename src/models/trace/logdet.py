@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, until_sure
+from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, short_of_steps, until_sure
 from models.trace.lanczos import lanczos, ritz, rows_at_once
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Checked, refuse_asymmetric_products
@@ -62,6 +62,11 @@ class LogdetEstimate:
         """Returns whether the Lanczos steps that were not taken leave most of the standard error."""
         return self.quadrature_error > MOST_OF_IT * self.standard_error
 
+    @property
+    def lacking(self) -> str:
+        """Returns what lowers most of the error, as `models.trace.unfinished.Left.lacking` has it."""
+        return Left(self.quadrature_error, self.rounding_error).lacking(self.standard_error)
+
     def is_within(self, tolerance: float) -> bool:
         """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
         return is_within(tolerance, self.standard_error, self.estimate, self.terms)
@@ -104,7 +109,8 @@ def estimate_logdet(
     refuse_few(most, steps)
     estimates = logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed)
     estimate = until_sure(estimates, tolerance, own.rounded_to)[-1]
-    warn_of_steps(estimate, steps)
+    if not short_of_steps(estimate, tolerance):
+        warn_of_steps(estimate, steps)
     return estimate
 
 
@@ -132,7 +138,8 @@ def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
 def logdets_by_budget(
     matrix: Matrix, vectors: int, tolerance: float | None, steps: int, seed: int
 ) -> Iterator[LogdetEstimate]:
-    """Yields the estimate after 8, 16, 32, … vectors, or after all of them without a tolerance."""
+    """Yields the estimate after 8, 16, 32, … vectors, or after all of them without a tolerance; ends where no more
+    vectors reach it."""
     generator = torch.Generator(matrix.device).manual_seed(int(seed))
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
     terms: list[Tensor] = []
@@ -144,7 +151,16 @@ def logdets_by_budget(
             refuse_asymmetric_products(start[:LOOKED_AT], looked_at, matrix.exponent)
         terms.append(quadratures(matrix, start, steps))
         found = of_terms(torch.cat(terms), steps)
-        yield replace(found, estimate=found.estimate + log_of_scale(matrix))
+        found = replace(found, estimate=found.estimate + log_of_scale(matrix))
+        yield found
+        if tolerance is not None and out_of_reach(found, tolerance):
+            return
+
+
+def out_of_reach(found: LogdetEstimate, tolerance: float) -> bool:
+    """Returns whether what more vectors do not lower exceeds a tolerance, and is most of the error."""
+    left = Left(found.quadrature_error, found.rounding_error)
+    return left.outweighs(tolerance, found.estimate, found.standard_error)
 
 
 def of_terms(terms: Tensor, steps: int) -> LogdetEstimate:

@@ -27,6 +27,18 @@ class Left(NamedTuple):
         """Returns the standard error of an estimate, given that of its queries."""
         return math.hypot(standard_error, *self)
 
+    def outweighs(self, tolerance: float, estimate: float, standard_error: float) -> bool:
+        """Returns whether this alone exceeds a tolerance, a share of an estimate which more queries may raise by two of
+        their standard errors, and is most of the standard error, which includes both."""
+        exceeded = self.beside(0.0) > tolerance * (abs(estimate) + 2 * self.taken_out(standard_error))
+        return exceeded and self.lacking(standard_error) != "products"
+
+    def lacking(self, standard_error: float) -> str:
+        """Returns what lowers most of a standard error, which includes this: "products", "steps" or "precision"."""
+        if self.beside(0.0) <= MOST_OF_IT * standard_error:
+            return "products"
+        return "steps" if self.steps >= self.rounding else "precision"
+
     def taken_out(self, standard_error: float) -> float:
         """Returns the standard error of the queries alone, given that of an estimate which includes this."""
         return max(0.0, standard_error**2 - math.hypot(*self) ** 2) ** 0.5

@@ -102,3 +102,26 @@ def test_a_root_whose_argument_is_0_to_rounding_is_not_refused() -> None:
 def test_the_precision_that_a_matrix_was_given_in_is_named_without_a_tolerance(products: int) -> None:
     with pytest.raises(OracleError, match=r"singular to the rounding of half precision, which decides f\(A\); give"):
         estimate_trace(kernel(0.1, 1e-4).half(), function="log", products=products)
+
+
+@pytest.mark.parametrize(("function", "said"), [("log", '"log"'), (torch.log, "f")])
+def test_more_steps_are_advised_for_the_function_that_was_asked_for(function: Any, said: str) -> None:
+    own = np.diag(np.logspace(-8, 0, SIZE))
+    with pytest.warns(UserWarning, match=rf"raise steps, as function=\({said}, 10\) does$"):
+        estimate_trace(own, function=(function, 5), products=60)
+
+
+@pytest.mark.parametrize("estimate", [estimate_logdet, partial(estimate_trace, function="log")])
+def test_products_that_lower_nothing_are_not_asked(estimate: Any) -> None:
+    """The rounding of bfloat16 alone leaves more than a tolerance of 0.1 %, and more than the vectors do."""
+    own = (1.05 + 0.01 * torch.linspace(-1, 1, SIZE)).diag().bfloat16()
+    settings = {"steps": 10} if estimate is estimate_logdet else {}
+    with pytest.warns(UserWarning, match=r"asked for; the rounding of bfloat16 precision may leave .* double prec"):
+        found = estimate(own, products=290, tolerance=0.001, **settings)
+    assert found.products in (32, 82)
+
+
+def test_products_that_lower_nothing_are_spent_on_an_exact_trace_where_they_suffice() -> None:
+    own = np.diag(np.logspace(-8, 0, SIZE))
+    found = estimate_trace(own, function=("log", 5), products=1000, tolerance=0.001)
+    assert (found.method, found.products) == ("exact", 32 + SIZE)

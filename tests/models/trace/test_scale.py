@@ -90,7 +90,7 @@ def test_unfinished_steps_are_said_and_are_not_taken_for_a_matrix_that_is_not_sy
         found = estimate_trace(own, function=("log", 5), products=100)
     left = error_of_steps(function_of(matrix_of(own), "log", 5))
     assert found.standard_error > left.steps > 0  # which it includes
-    assert re.search(r"raise steps, as function=\(\"log\", 100\) does$", str(caught[0].message))
+    assert re.search(r"raise steps, as function=\(\"log\", 10\) does$", str(caught[0].message))
     estimate_trace(matrix(), function=("log", 40), products=40)  # finished: no warning, which is an error here
 
 
