@@ -40,9 +40,7 @@ def test_what_is_loaded_reads_the_same(settings: RecogniserSettings, word_images
     assert loaded.read_words(word_images) == network.read_words(word_images)
 
 
-def test_what_was_saved_before_it_could_be_residual_is_not(
-    word_images: list[Tensor], tmp_path: Path
-) -> None:
+def test_what_was_saved_before_it_could_be_residual_is_not(word_images: list[Tensor], tmp_path: Path) -> None:
     settings = replace(CTC_SEQ2SEQ, residual=False)
     network = settings.network(Alphabet(tuple("abdegrot")), seed=1).eval()
     save_recogniser(network, tmp_path / "kept")
