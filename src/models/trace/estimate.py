@@ -66,11 +66,6 @@ class TraceEstimate:
         return share_of_estimate(self.standard_error, self.estimate)
 
     @property
-    def lacks_steps(self) -> bool:
-        """Returns whether the Lanczos steps that were not taken leave most of the standard error."""
-        return self.left.steps > MOST_OF_IT * self.standard_error
-
-    @property
     def lacking(self) -> str:
         """Returns what lowers most of the error, as `models.trace.unfinished.Left.lacking` has it."""
         return self.left.lacking(self.standard_error)

@@ -58,11 +58,6 @@ class LogdetEstimate:
         return share_of_estimate(self.standard_error, self.estimate)
 
     @property
-    def lacks_steps(self) -> bool:
-        """Returns whether the Lanczos steps that were not taken leave most of the standard error."""
-        return self.quadrature_error > MOST_OF_IT * self.standard_error
-
-    @property
     def lacking(self) -> str:
         """Returns what lowers most of the error, as `models.trace.unfinished.Left.lacking` has it."""
         return Left(self.quadrature_error, self.rounding_error).lacking(self.standard_error)
@@ -127,7 +122,7 @@ def refuse_few(products: int, steps: int) -> None:
 
 def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
     """Warns where the larger part of the standard error is that of the Lanczos steps."""
-    if estimate.lacks_steps:
+    if estimate.quadrature_error > MOST_OF_IT * estimate.standard_error:
         warnings.warn(
             f"{steps} Lanczos steps leave an error of about {estimate.quadrature_error:.2g}, more than the vectors do; "
             "give more steps",

@@ -176,7 +176,7 @@ def test_a_tolerance_is_compared_with_all_that_the_standard_error_holds() -> Non
         found = estimate_trace(matrix, function=("log", 5), products=64, tolerance=0.05)
     assert len(caught) == 1  # more steps are asked for once
     assert found.left.taken_out(found.standard_error) < 0.05 * abs(found.estimate) < found.left.steps
-    assert (found.lacks_steps, found.is_within(0.05)) == (True, False)
+    assert (found.lacking, found.is_within(0.05)) == ("steps", False)
 
 
 @pytest.mark.parametrize("method", ["hutchinson", "hutch_pp", "na_hutch_pp", "xtrace"])
