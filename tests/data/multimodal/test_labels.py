@@ -16,15 +16,6 @@ from data.utterances import Utterances
 Load = Callable[..., Utterances]
 
 
-@pytest.fixture
-def load(tmp_path: Path) -> Load:
-    def loaded(frame: pd.DataFrame, **settings) -> Utterances:
-        frame.to_csv(tmp_path / "mine.csv", index=False)
-        return load_utterances(path=str(tmp_path / "mine.csv"), **{"words": "own", **settings})
-
-    return loaded
-
-
 def texts(count: int) -> pd.DataFrame:
     return pd.DataFrame({"text": [f"film{' really' * i}" for i in range(count)]})
 

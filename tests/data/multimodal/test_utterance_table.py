@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,15 +15,6 @@ from data.multimodal.table import load_utterances
 from data.utterances import Utterances
 
 Load = Callable[..., Utterances]
-
-
-@pytest.fixture
-def load(tmp_path: Path) -> Load:
-    def loaded(frame: pd.DataFrame, **settings) -> Utterances:
-        frame.to_csv(tmp_path / "mine.csv", index=False)
-        return load_utterances(path=str(tmp_path / "mine.csv"), **{"words": "own", **settings})
-
-    return loaded
 
 
 def texts(count: int = 10) -> pd.DataFrame:
