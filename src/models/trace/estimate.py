@@ -218,8 +218,9 @@ def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None
             return
         estimate = of_budget(pool, method, budget)
         left = error_of_steps(pool.matrix) if left is None else left
-        yield including(estimate, left)
-        if tolerance is not None and left.outweighs(tolerance, estimate.estimate, left.beside(estimate.standard_error)):
+        found = including(estimate, left)
+        yield found
+        if tolerance is not None and left.outweighs(tolerance, found.estimate, found.standard_error):
             if method == AUTO and pool.spent + pool.matrix.size <= most:
                 yield exact_trace(pool)
             return

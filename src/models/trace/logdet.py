@@ -24,7 +24,7 @@ from models.trace.queries import QueryDraw
 from models.trace.refusals import refuse_negative, refuse_singular
 from models.trace.rounding import deviation
 from models.trace.standard_errors import Terms, few, is_within, share_of_estimate
-from models.trace.unfinished import MOST_OF_IT, Left, to_come
+from models.trace.unfinished import MOST_OF_IT, Left, looks, to_come
 
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
 DECIDED = "its log-determinant"
@@ -58,9 +58,14 @@ class LogdetEstimate:
         return share_of_estimate(self.standard_error, self.estimate)
 
     @property
+    def left(self) -> Left:
+        """Returns what more vectors do not lower."""
+        return Left(self.quadrature_error, self.rounding_error)
+
+    @property
     def lacking(self) -> str:
         """Returns what lowers most of the error, as `models.trace.unfinished.Left.lacking` has it."""
-        return Left(self.quadrature_error, self.rounding_error).lacking(self.standard_error)
+        return self.left.lacking(self.standard_error)
 
     def is_within(self, tolerance: float) -> bool:
         """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
@@ -148,14 +153,8 @@ def logdets_by_budget(
         found = of_terms(torch.cat(terms), steps)
         found = replace(found, estimate=found.estimate + log_of_scale(matrix))
         yield found
-        if tolerance is not None and out_of_reach(found, tolerance):
+        if tolerance is not None and found.left.outweighs(tolerance, found.estimate, found.standard_error):
             return
-
-
-def out_of_reach(found: LogdetEstimate, tolerance: float) -> bool:
-    """Returns whether what more vectors do not lower exceeds a tolerance, and is most of the error."""
-    left = Left(found.quadrature_error, found.rounding_error)
-    return left.outweighs(tolerance, found.estimate, found.standard_error)
 
 
 def of_terms(terms: Tensor, steps: int) -> LogdetEstimate:
@@ -172,13 +171,11 @@ def quadratures(matrix: Matrix, start: Tensor, steps: int) -> Tensor:
     oracle, terms = Checked(matrix.oracle), []
     for part in start.split(rows_at_once(steps, start)):
         tridiagonal = lanczos(oracle, part, steps)
-        sums, moved = [], part.new_zeros(0, 2)
-        for count in (steps - 2 * (steps // 4), steps - steps // 4, steps):
-            values, vectors = ritz(tridiagonal, count)
+        looked = [(values, vectors[:, 0].square()) for values, vectors in (ritz(tridiagonal, n) for n in looks(steps))]
+        for values, _ in looked:
             check_positive(values, matrix)
-            weights = vectors[:, 0].square()
-            sums.append((weights * values.log()).sum(1))
-            moved = matrix.rounding.of_sum(torch.log, values, weights)
+        sums = [(weights * values.log()).sum(1) for values, weights in looked]
+        moved = matrix.rounding.of_sum(torch.log, *looked[-1])
         terms.append(tridiagonal.norm.square() * torch.cat([torch.stack(sums, 1), moved], 1))
     return torch.cat(terms).double().cpu()
 

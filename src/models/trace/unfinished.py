@@ -54,6 +54,11 @@ def to_come(after_half: float, after_three_quarters: float, after_all: float) ->
     return last * max(1.0, share / (1 - share))
 
 
+def looks(steps: int) -> tuple[int, int, int]:
+    """Returns a half, three quarters and all of so many steps, by which `to_come` goes on."""
+    return steps - 2 * (steps // 4), steps - steps // 4, steps
+
+
 def left_by_steps(function: Function, matrix: Matrix) -> Left:
     """Returns about how far more steps would move tr(f(A)): the mean of gᵀf(A)g over a few vectors g of ±1 after a
     half, three quarters and all of the steps, continued. matrix: f(A). The rounding is that of the entries to the
@@ -61,12 +66,11 @@ def left_by_steps(function: Function, matrix: Matrix) -> Left:
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
     start = draw.queries(LOOKED_AT, generator=torch.Generator(matrix.device).manual_seed(0))[0]
     tridiagonal = lanczos(function.oracle, start, function.steps)
-    steps = tridiagonal.diagonal.shape[1]
-    means, moved = [], 0.0
-    for count in (steps - 2 * (steps // 4), steps - steps // 4, steps):
-        values, vectors = ritz(tridiagonal, count)
-        weights = tridiagonal.norm.square() * vectors[:, 0].square()
-        found = function_of_values(function.function, values, matrix.rounding)
-        means.append(float((weights * found).sum(1).mean()))
-        moved = deviation(*matrix.rounding.of_sum(function.function, values, weights).mean(0).tolist())
-    return Left(to_come(*means), moved)
+    found = [ritz(tridiagonal, count) for count in looks(tridiagonal.diagonal.shape[1])]
+    looked = [(values, tridiagonal.norm.square() * vectors[:, 0].square()) for values, vectors in found]
+    means = [
+        float((weights * function_of_values(function.function, values, matrix.rounding)).sum(1).mean())
+        for values, weights in looked
+    ]
+    moved = matrix.rounding.of_sum(function.function, *looked[-1])
+    return Left(to_come(*means), deviation(*moved.mean(0).tolist()))
