@@ -12,6 +12,7 @@ from torch import Tensor
 from models.forms.detect.boxes import CLASSES, WORD, Detections
 from models.forms.detect.detector import Detector
 from models.forms.images import as_ink
+from models.forms.placing import AS_FOUND, Placing
 from models.forms.reading_order import reading_order
 from models.forms.recognise.correction import Correction
 from models.runtime.threads import threads_for
@@ -52,18 +53,19 @@ class FormReader:
     """Reads forms in two phases: a detector finds boxes, a recogniser reads those that are words.
 
     recogniser: None to find boxes alone. correction: of what is read, where `read` is asked for it. least_score: that
-    boxes have, where `read` is not told another one. Raises ValueError for a score outside [0, 1].
+    boxes have, where `read` is not told another one. placing: of found words before they are read. Raises ValueError
+    for a score outside [0, 1].
     """
 
     finds = True  # boxes
 
     def __init__(
         self, detector: Detector, recogniser: WordReader | None = None, *, correction: Correction | None = None,
-        least_score: float = LEAST_SCORE,
+        least_score: float = LEAST_SCORE, placing: Placing = AS_FOUND,
     ) -> None:  # fmt: skip
         refuse_score(least_score)
         self.detector, self.recogniser = detector.eval(), recogniser
-        self.correction, self.least_score = correction, least_score
+        self.correction, self.least_score, self.placing = correction, least_score, placing
 
     def read(self, image: Any, least_score: float | None = None, *, vocabulary: bool = False) -> list[Found]:
         """Returns the boxes of a form with at least that score: words in reading order, then the others, best first.
@@ -80,8 +82,13 @@ class FormReader:
         ink = ink_of(image)
         with torch.inference_mode(), threads_for(self.detector):
             found = self.detector.detect_on(ink, least)
-        rows = self.read_boxes(ink, found)
+        rows = self.read_found(ink, found)
         return corrected(rows, self.correction) if vocabulary and self.correction is not None else rows
+
+    def read_found(self, ink: Tensor, found: Detections) -> list[Found]:
+        """Returns the rows of boxes that a detector found on a form's ink (height, width), words where `placing` has
+        them, in the order of `read`."""
+        return self.read_boxes(ink, self.placing.placed(ink, found))
 
     def read_boxes(self, ink: Tensor, found: Detections) -> list[Found]:
         """Returns the rows of boxes that are known, of a form's ink (height, width), in the order of `read`."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from models.forms.detect.saved import load_detector, save_detector
+from models.forms.placing import Placing
 from models.forms.reader import FormReader
 from models.forms.recognise.recogniser import Recogniser
 from models.forms.recognise.saved import load_recogniser, save_recogniser
@@ -13,6 +15,7 @@ from models.runtime.saved import readable, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 
 DESCRIPTION, DETECTOR, RECOGNISER = "reader.json", "detector", "recogniser"
+PLACING = "placing"  # in the description; readers of before have none, and read words where they are found
 
 
 def save_reader(reader: FormReader, folder: str | Path) -> None:
@@ -25,7 +28,7 @@ def save_reader(reader: FormReader, folder: str | Path) -> None:
     if own is not None and not isinstance(own, Recogniser):
         raise TypeError(f"{type(own).__name__} is no recogniser of models.forms.recognise; it cannot be saved here")
     with folder_written_whole(Path(folder)) as partial:
-        description = {"least_score": reader.least_score, "reads": own is not None}
+        description = {"least_score": reader.least_score, "reads": own is not None, PLACING: asdict(reader.placing)}
         (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         save_detector(reader.detector, partial / DETECTOR)
         if own is not None:
@@ -40,6 +43,7 @@ def load_reader(folder: str | Path) -> FormReader:
     with readable(folder):
         described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         reads, least_score = bool(described["reads"]), float(described["least_score"])
+        placing = Placing(**described.get(PLACING, {}))
     detector, _ = load_detector(folder / DETECTOR)
     recogniser, correction = load_recogniser(folder / RECOGNISER) if reads else (None, None)
-    return FormReader(detector, recogniser, correction=correction, least_score=least_score)
+    return FormReader(detector, recogniser, correction=correction, least_score=least_score, placing=placing)

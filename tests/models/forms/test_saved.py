@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from drawn_forms import ONE_FORM
 from models.forms.detect.components import Components
+from models.forms.placing import Placing
 from models.forms.reader import FormReader
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.correction import Correction
@@ -29,18 +31,28 @@ def reader() -> FormReader:
     image, truth = ONE_FORM
     detector = Components().prepared([image], [truth]).network()
     recogniser = CRNN(units=8).network(Alphabet.of_texts(["ab c"])).eval()
-    return FormReader(detector, recogniser, correction=Correction(("abc", "c a")), least_score=0.3)
+    return FormReader(detector, recogniser, correction=Correction(("abc", "c a")), least_score=0.3,
+                      placing=Placing(0.4, "ink"))  # fmt: skip
 
 
 def test_a_saved_reader_reads_the_same(reader: FormReader, tmp_path: Path) -> None:
     page = (255 * (1 - ONE_FORM[0][0])).round().byte().numpy()
     save_reader(reader, tmp_path / "own")
     again = load_reader(tmp_path / "own")
-    assert again.least_score == 0.3
+    assert (again.least_score, again.placing) == (0.3, Placing(0.4, "ink"))
     assert again.read(page) == reader.read(page) != []
     assert again.read(page, vocabulary=True) == reader.read(page, vocabulary=True)
     with pytest.raises(FileExistsError, match="is there already"):
         save_reader(reader, tmp_path / "own")
+
+
+def test_one_that_was_saved_before_words_were_placed_reads_them_where_they_are_found(
+    reader: FormReader, tmp_path: Path
+) -> None:
+    save_reader(reader, tmp_path / "own")
+    description = tmp_path / "own" / "reader.json"
+    description.write_text(json.dumps({"least_score": 0.3, "reads": True}), encoding="utf-8")
+    assert load_reader(tmp_path / "own").placing == Placing(1.0, "found")
 
 
 def test_one_without_a_recogniser_finds_boxes_and_knows_no_vocabulary(reader: FormReader, tmp_path: Path) -> None:

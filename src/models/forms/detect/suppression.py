@@ -8,24 +8,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.forms.detect.boxes import Detections, intersections_and_unions, overlaps
+from models.forms.detect.boxes import Detections, areas, intersections_and_unions, overlaps
 from models.runtime.parameters import number
 
 BLOCK = 256  # boxes that are compared at once: memory stays small for thousands of them
 
 
-def suppress(found: Detections, *, most_overlap: float, most: int | None = None) -> Tensor:
+def suppress(found: Detections, *, most_overlap: float, most: int | None = None, of_smaller: bool = False) -> Tensor:
     """Returns which detections are kept, int64 (kept,), best first: greedy suppression per class.
 
     The detections of a class are taken by falling score, equal scores in the order given. One that overlaps a kept one
-    of its class by more than `most_overlap` is dropped. At most `most` are kept.
+    of its class by more than `most_overlap` is dropped: their shared area over the joint one, or, with `of_smaller`,
+    over that of the smaller box. At most `most` are kept.
     """
     order = found.scores.sort(descending=True, stable=True).indices
     boxes, classes = found.boxes[order], found.classes[order]
 
     def hits(one: Tensor, other: Tensor) -> Tensor:
-        shared, joint = intersections_and_unions(boxes[one], boxes[other])
-        return (shared > most_overlap * joint) & (classes[one][:, None] == classes[other])
+        shared, whole = intersections_and_unions(boxes[one], boxes[other])
+        if of_smaller:
+            whole = torch.minimum(areas(boxes[one].double())[:, None], areas(boxes[other].double()))
+        return (shared > most_overlap * whole) & (classes[one][:, None] == classes[other])
 
     kept = order[:0]
     for block in torch.arange(len(order), device=order.device).split(BLOCK):

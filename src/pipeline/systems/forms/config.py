@@ -7,6 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from models.choices import EDGES
 from pipeline.settings.fields import setting
 from pipeline.settings.schema import CommonConfig
 from pipeline.systems.forms.comparison import FORMS
@@ -29,6 +30,8 @@ class FormsSettings:
     stage: str = setting(choices=tuple(GROUPS))
     scored: str = setting(choices=SCORED)
     boxes: str = setting(choices=BOXES)
+    edges: str = setting(choices=("auto", *EDGES))
+    most_shared: float = setting(at_least=0, at_most=1)
     augment: str = setting(choices=AUGMENTS)
     moved: float = setting(at_least=0, at_most=1)
     moved_after: float = setting(at_least=0, below=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -13,7 +14,13 @@ from models.forms.detect.suppression import softened, suppress
 from strewn_boxes import overlap, some_boxes
 
 
-def kept_by_loop(found: Detections, most_overlap: float) -> list[int]:
+def of_smaller(one: list[float], other: list[float]) -> float:
+    """The shared area over that of the smaller box."""
+    sides = [max(0.0, min(one[i + 2], other[i + 2]) - max(one[i], other[i])) for i in (0, 1)]
+    return sides[0] * sides[1] / min((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+
+
+def kept_by_loop(found: Detections, most_overlap: float, share: Callable = overlap) -> list[int]:
     """Greedy suppression, one box after the other."""
     boxes, classes, scores = (part.tolist() for part in found)
     left, kept = list(range(len(scores))), list[int]()
@@ -23,7 +30,7 @@ def kept_by_loop(found: Detections, most_overlap: float) -> list[int]:
         left = [
             place for place in left
             if place != best
-            and not (classes[place] == classes[best] and overlap(boxes[place], boxes[best]) > most_overlap)
+            and not (classes[place] == classes[best] and share(boxes[place], boxes[best]) > most_overlap)
         ]  # fmt: skip
     return kept
 
@@ -43,6 +50,8 @@ def test_suppression_keeps_what_the_loop_keeps(
         expected = kept_by_loop(found, most_overlap)
         assert suppress(found, most_overlap=most_overlap).tolist() == expected
         assert suppress(found, most_overlap=most_overlap, most=4).tolist() == expected[:4]
+        smaller = kept_by_loop(found, most_overlap, of_smaller)
+        assert suppress(found, most_overlap=most_overlap, of_smaller=True).tolist() == smaller
 
 
 def test_of_equal_boxes_and_scores_the_first_is_kept_in_each_class() -> None:

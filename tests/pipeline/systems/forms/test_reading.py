@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,7 +19,11 @@ from data.forms.composer import ComposedForms
 from data.forms.moved_boxes import MovedBoxes
 from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
+from models.forms.detect.boxes import Detections, Truth
+from models.forms.detect.detector import Detector
 from models.forms.images import as_ink
+from models.forms.placing import Placing
+from models.forms.reader import FormReader
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.objective import RecognitionObjective
@@ -27,7 +31,7 @@ from pipeline.export import export, export_again
 from pipeline.systems.forms.reading.load import cut_out, words_of
 from pipeline.systems.forms.reading.multirun import errors_of, sets_of
 from pipeline.systems.forms.reading.parts import moved_of
-from pipeline.systems.forms.reading.stages import log_copies
+from pipeline.systems.forms.reading.stages import log_copies, reader_of
 from pipeline.systems.forms.recognition.fitting import enough_frames
 from pipeline.systems.forms.recognition.load import Copies, Moved
 from pipeline.systems.forms.segmentation.servable import table_of
@@ -126,6 +130,45 @@ def test_a_word_is_shown_at_a_moved_box_where_that_has_frames_enough() -> None:
         assert torch.equal(copies(number, 12345, 2), as_ink(shown))
         assert torch.equal(copies(number, 12345, 1), as_ink(words.image(number)))
     assert cut.image(number, 12345).shape != words.image(number).shape
+
+
+class Sizes:
+    """Reads the width and height of an image."""
+
+    alphabet = Alphabet.of_texts(["0123456789x"])
+
+    def read_words(self, images: Sequence[torch.Tensor]) -> list[tuple[str, float]]:
+        return [(f"{image.shape[1]}x{image.shape[0]}", 1.0) for image in images]
+
+
+class Wider(Detector):
+    """Finds the ink of a form, a little too wide, twice."""
+
+    def losses(self, images: torch.Tensor, truths: Sequence[Truth]) -> dict[str, torch.Tensor]:  # noqa: ARG002
+        return {}
+
+    def detect(self, images: torch.Tensor, least_score: float = 0.05) -> list[Detections]:  # noqa: ARG002
+        rows, columns = images[0, 0].nonzero().T
+        box = torch.stack([columns.min() - 5, rows.min(), columns.max() + 4, rows.max() + 1]).float()
+        return [Detections(torch.stack([box, box + 1]), torch.tensor([1, 1]), torch.tensor([0.9, 0.7]))]
+
+
+@pytest.mark.parametrize(("true", "chosen"), [("25x10", "ink"), ("33x10", "found")])
+@pytest.mark.parametrize("asked", ["auto", "found", "ink"])
+def test_validation_chooses_where_the_edges_of_words_are(true: str, chosen: str, asked: str) -> None:
+    image = np.full((40, 80), 255, np.uint8)
+    image[10:20, 30:42] = image[10:20, 43:55] = 0
+    form = Form(image, np.array([[30, 10, 55, 20]], np.float32), np.array([1]), (true,), np.array([0]))
+    data = SimpleNamespace(parts={"validation": FormImages.of([form])})
+    settings = SimpleNamespace(forms=SimpleNamespace(edges=asked, most_shared=0.2), reader=None)
+    detector, recogniser = SimpleNamespace(model=Wider()), SimpleNamespace(model=(Sizes(), None))
+    reader, (sheet,) = reader_of(*cast("Any", (settings, data, detector, recogniser)))
+    assert isinstance(reader, FormReader)
+    assert reader.placing == Placing(0.2, chosen if asked == "auto" else asked)
+    assert [found.text for found in sheet.read[""]] == [{"ink": "25x10", "found": "33x10"}[reader.placing.edges]]
+    assert sheet.found is not None
+    assert len(sheet.found.boxes) == 2  # average precision is of what the detector found
+    assert [found.text for found in sheet.read["_given_boxes"]] == ["25x10"]
 
 
 @pytest.mark.parametrize(

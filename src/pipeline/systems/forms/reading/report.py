@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from data.form_images import HandwrittenForms
+from models.forms.reader import FormReader
 from models.forms.tables import found_table
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
@@ -20,7 +21,6 @@ from pipeline.systems.forms.reading.scores import (
     Reader,
     Sheet,
     at_least,
-    detections_of,
     metrics_of,
     read_table,
 )
@@ -44,8 +44,8 @@ class Tested(NamedTuple):
     def precision(self, kinds: Sequence[str]) -> dict[str, float]:
         """Returns average precision and recall of the boxes that were found, by the names of metrics. kinds: the
         classes that the detector finds."""
-        found = [detections_of(own.read[FOUND]) for own in self.sheets]
-        scores = precision_of(found, [truth_of(own.form) for own in self.sheets], kinds)
+        pairs = [(own.found, truth_of(own.form)) for own in self.sheets if own.found is not None]
+        scores = precision_of([found for found, _ in pairs], [truth for _, truth in pairs], kinds)
         return {f"{self.name}_{name}": value for name, value in scores.items()}
 
 
@@ -75,8 +75,9 @@ def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[s
     read = pd.concat([read_table(own.name, own.sheets, reader) for own in tests], ignore_index=True)
     metrics = metrics_of(read) | {name: value for own in tests if kinds for name, value in own.precision(kinds).items()}
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
-    if reader.finds:
+    if isinstance(reader, FormReader):
         log_metrics(here.run, {"evaluate/least_score": reader.least_score})
+        here.run.tags({"reader.edges": reader.placing.edges})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
     here.run.table(read, READ)
     rows = {f"{own.name} {number}": at_least(sheet.read[FOUND], reader.least_score)

@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 from data.form_images import WORD, Form, FormImages
-from models.forms.detect.boxes import CLASSES, Detections
+from models.forms.detect.boxes import Detections
 from models.forms.page_scores import PageScore, TrueWord, page_score, text_score
 from models.forms.reader import LEAST_SCORE, FormReader, Found, WholeReader, corrected, in_order, ink_of, text_of
 from models.forms.recognise.alphabet import Alphabet
@@ -24,11 +24,13 @@ GRID = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # least scores that 
 
 class Sheet(NamedTuple):
     """Holds a form, its true words in reading order, spelt by the alphabet, and what was read of them, by suffix: in
-    boxes of every score, and, where these were found, in the true ones too."""
+    boxes of every score, and, where these were found, in the true ones too. found: what the detector found, with every
+    score, before it was placed; None where nothing was found."""
 
     form: Form
     true: list[TrueWord]
     read: dict[str, list[Found]]
+    found: Detections | None = None
 
 
 def sheets_of(reader: Reader, alphabet: Alphabet, forms: FormImages, *, detect: bool) -> list[Sheet]:
@@ -48,16 +50,27 @@ def sheet_of(reader: Reader, alphabet: Alphabet, form: Form, *, detect: bool) ->
         return Sheet(form, true, {FOUND: reader.read(form.image)})
     known = torch.from_numpy(np.array(form.boxes[places], np.float32))
     given = Detections(known, torch.full((len(true),), WORD), torch.ones(len(true)))
+    ink = ink_of(form.image)
     with torch.inference_mode(), threads_for(reader.detector):
-        read = reader.read_boxes(ink_of(form.image), given)
-    return Sheet(form, true, {FOUND: reader.read(form.image, LEAST_SCORE), GIVEN: read} if detect else {FOUND: read})
+        read = reader.read_boxes(ink, given)
+        if not detect:
+            return Sheet(form, true, {FOUND: read})
+        found = reader.detector.detect_on(ink, LEAST_SCORE)
+        return Sheet(form, true, {FOUND: reader.read_found(ink, found), GIVEN: read}, found)
 
 
-def least_score_of(sheets: Sequence[Sheet]) -> float:
+def read_anew(sheets: Sequence[Sheet], reader: FormReader) -> list[Sheet]:
+    """Returns forms whose found boxes are read by a reader that places them otherwise."""
+    with torch.inference_mode(), threads_for(reader.detector):
+        return [own._replace(read={**own.read, FOUND: reader.read_found(ink_of(own.form.image), own.found)})
+                for own in sheets if own.found is not None]  # fmt: skip
+
+
+def least_score_of(sheets: Sequence[Sheet]) -> tuple[float, int]:
     """Returns the score of `GRID` with which the boxes that were found make the fewest faults, the least of equal
-    ones."""
+    ones, and how many faults these are."""
     faults = [sum(page_score(own.true, at_least(own.read[FOUND], least)).faults for own in sheets) for least in GRID]
-    return GRID[int(np.argmin(faults))]
+    return GRID[int(np.argmin(faults))], min(faults)
 
 
 def at_least(rows: Sequence[Found], least: float) -> list[Found]:
@@ -106,11 +119,3 @@ def rates_of(own: Any) -> Mapping[str, float]:
         return rates
     order = 1 - total["out_of_order"] / max(total["pairs"], 1)
     return {**rates, "word_accuracy": total["right"] / total["boxes"], "order": order}
-
-
-def detections_of(rows: Sequence[Found]) -> Detections:
-    """Returns boxes as a detector gives them, best first."""
-    best = sorted(rows, key=lambda own: -own.score)
-    boxes = torch.tensor([own.box for own in best], dtype=torch.float32).reshape(-1, 4)
-    kinds = torch.tensor([CLASSES.index(own.kind) for own in best], dtype=torch.int64)
-    return Detections(boxes, kinds, torch.tensor([own.score for own in best], dtype=torch.float32))

@@ -6,7 +6,9 @@ import torch
 
 from data.form_images import HandwrittenForms
 from data.forms.augment import Augmentation
+from models.choices import EDGES
 from models.forms.detect.components import Components
+from models.forms.placing import Placing
 from models.forms.reader import FormReader, WholeReader
 from pipeline.job.study import Study
 from pipeline.systems.forms.changes import log_changes, log_form_changes
@@ -16,7 +18,15 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import cut_out, load
 from pipeline.systems.forms.reading.parts import Part, detector_for, page_reader_for, recogniser_for
 from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, said
-from pipeline.systems.forms.reading.scores import Reader, Sheet, least_score_of, metrics_of, read_table, sheets_of
+from pipeline.systems.forms.reading.scores import (
+    Reader,
+    Sheet,
+    least_score_of,
+    metrics_of,
+    read_anew,
+    read_table,
+    sheets_of,
+)
 from pipeline.systems.forms.segmentation.report import log_data
 
 __all__ = ["load", "stages"]
@@ -80,15 +90,26 @@ def log_copies(settings: FormsConfig, data: HandwrittenForms, here: Study) -> No
 def reader_of(
     settings: FormsConfig, data: HandwrittenForms, detector: Part | None, recogniser: Part
 ) -> tuple[Reader, list[Sheet]]:
-    """Returns what reads forms, with the least score that validation chooses, and what it reads on that part."""
+    """Returns what reads forms, with the least score and the edges that validation chooses, and what it reads there."""
     held, (network, correction) = data.parts["validation"], recogniser.model
     if settings.reader is not None:
         whole = WholeReader(network)
         return whole, sheets_of(whole, network.alphabet, held, detect=False)
-    reader = FormReader(Components().network() if detector is None else detector.model, network)
+    first, *others = placings_of(settings)
+    reader = FormReader(Components().network() if detector is None else detector.model, network, placing=first)
     sheets = sheets_of(reader, network.alphabet, held, detect=detector is not None)
-    least = least_score_of(sheets)
-    return FormReader(reader.detector, network, correction=correction, least_score=least), sheets
+    tried = [(first, sheets)]
+    for placing in others if detector is not None else ():
+        tried.append((placing, read_anew(sheets, FormReader(reader.detector, network, placing=placing))))
+    placing, best = min(tried, key=lambda own: least_score_of(own[1])[1])
+    least, _ = least_score_of(best)
+    return FormReader(reader.detector, network, correction=correction, least_score=least, placing=placing), best
+
+
+def placings_of(settings: FormsConfig) -> list[Placing]:
+    """Returns the ways to place found words that are tried on the validation part, of equal ones the first is taken."""
+    own = settings.forms
+    return [Placing(own.most_shared, edges) for edges in (EDGES if own.edges == "auto" else (own.edges,))]
 
 
 def keep(settings: FormsConfig, data: HandwrittenForms, reader: Reader, error: float, here: Study) -> str:
