@@ -24,8 +24,8 @@ GRID = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # least scores that 
 
 class Sheet(NamedTuple):
     """Holds a form, its true words in reading order, spelt by the alphabet, and what was read of them, by suffix: in
-    boxes of every score, and, where these were found, in the true ones too. found: what the detector found, with every
-    score, before it was placed; None where nothing was found."""
+    boxes that have the reader's least score, and, where these were found, in the true ones too. found: what the
+    detector found, with every score, before it was placed; None where nothing was found."""
 
     form: Form
     true: list[TrueWord]
@@ -56,7 +56,8 @@ def sheet_of(reader: Reader, alphabet: Alphabet, form: Form, *, detect: bool) ->
         if not detect:
             return Sheet(form, true, {FOUND: read})
         found = reader.detector.detect_on(ink, LEAST_SCORE)
-        return Sheet(form, true, {FOUND: reader.read_found(ink, found), GIVEN: read}, found)
+        kept = found.at(found.scores >= reader.least_score)
+        return Sheet(form, true, {FOUND: reader.read_found(ink, kept), GIVEN: read}, found)
 
 
 def read_anew(sheets: Sequence[Sheet], reader: FormReader) -> list[Sheet]:
