@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from scipy import ndimage
+
+from models.forms.ruled_lines import ruled
 
 Box = tuple[float, float, float, float]
 REACH = 0.3  # heights of a box by which an edge is moved outward at most
 GAP = 0.2  # heights: less white than that parts no word
-INNER = 0.3  # of a piece of ink, or heights of it, that lie in the box of the word that it belongs to
-RULE = 2.5  # heights: a horizontal stroke of that length is a ruled line
+INNER = 0.3  # of a piece of ink, as far as it is seen, that lies in the box of the word that it belongs to
+RULE = 2.5  # heights: a level stroke of that length is a ruled line
+LEAST_RULE = 8  # pixels of one, beside words that are lower than letters can be
 LEAST_CONTRAST = 30  # of 255 greys, between paper and what is written on
 NOISE = 4  # times the median distance of greys from that of the paper: on rough paper the least contrast
 
@@ -22,30 +23,31 @@ def to_ink(ink: np.ndarray, box: Sequence[float]) -> Box:
     lower edge ends: outward by `REACH` heights at most, inward as far as there is none.
 
     ink: of the whole form, (height, width) in [0, 1]. Ink across an edge belongs to the word where enough of it
-    (`INNER`) lies in the box. Ruled lines count for nothing. A box without ink is returned as it is.
+    (`INNER`) lies in the box. Level ruled lines count for nothing; those that slope are taken for ink, as print and
+    stamps are. A box without ink is returned as it is.
     """
-    x0, y0, x1, y1 = (int(edge) for edge in (*np.floor(box[:2]), *np.ceil(box[2:])))
+    x0, y0 = (max(0, int(np.floor(edge))) for edge in box[:2])
+    x1, y1 = (int(np.ceil(edge)) for edge in box[2:])
     height = max(1, y1 - y0)
-    reach, top = round(REACH * height), max(0, y0 - height)
-    first = max(0, x0 - reach)
-    near = ink[top : y1 + height, first : x1 + reach]
+    reach, rule = round(REACH * height), max(LEAST_RULE, round(RULE * height))
+    top, left, first = max(0, y0 - height), max(0, x0 - reach - rule), max(0, x0 - reach)
+    near = ink[top : y1 + height, left : x1 + reach + rule]
     if not near.size:
         return (box[0], box[1], box[2], box[3])
-    columns = np.asarray(written(near, height)[y0 - top : y1 - top].any(0))
+    columns = np.asarray(written(near, rule)[y0 - top : y1 - top].any(0))[first - left : x1 + reach - left]
     own = [(left, right) for left, right in pieces(columns, max(1, round(GAP * height)))
-           if belongs(left + first, right + first, (x0, x1), height)]  # fmt: skip
+           if belongs(left + first, right + first, (x0, x1))]  # fmt: skip
     left, right = (own[0][0] + first, own[-1][1] + first) if own else (box[0], box[2])
     return float(left), box[1], float(right), box[3]
 
 
-def written(ink: np.ndarray, height: int) -> np.ndarray:
-    """Returns which pixels are written on, bool (height, width): those darker than paper, the median, but for ruled
-    lines. height: of the word, in pixels."""
+def written(ink: np.ndarray, rule: int) -> np.ndarray:
+    """Returns which pixels are written on, bool (height, width): those darker than paper, the median, but for level
+    strokes of `rule` pixels or more."""
     levels = np.rint(255 * ink).astype(np.int64)
     above = levels - int(np.median(levels))
     dark = above > max(LEAST_CONTRAST, NOISE * int(np.median(np.abs(above))))
-    ruled: Any = ndimage.binary_opening(dark, np.ones((1, round(RULE * height))))
-    return dark & ~ruled
+    return dark & ~ruled(dark, rule)
 
 
 def pieces(columns: np.ndarray, gap: int) -> list[tuple[int, int]]:
@@ -58,7 +60,6 @@ def pieces(columns: np.ndarray, gap: int) -> list[tuple[int, int]]:
     return list(zip(firsts.tolist(), (lasts + 1).tolist(), strict=True))
 
 
-def belongs(left: int, right: int, box: tuple[int, int], height: int) -> bool:
-    """Returns whether enough of a piece of ink lies between the edges of a box."""
-    inside = min(right, box[1]) - max(left, box[0])
-    return inside > INNER * min(right - left, height)
+def belongs(left: int, right: int, box: tuple[int, int]) -> bool:
+    """Returns whether enough of a piece of ink, as far as it is seen, lies between the edges of a box."""
+    return min(right, box[1]) - max(left, box[0]) > INNER * (right - left)

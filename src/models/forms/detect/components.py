@@ -15,6 +15,7 @@ from torch import Tensor
 from models.forms.detect.average_precision import curve
 from models.forms.detect.boxes import WORD, WORDS_ALONE, Detections, Truth, centres_and_sides, no_detections
 from models.forms.detect.detector import Detector, Settings
+from models.forms.ruled_lines import back, ruled
 from models.ranges import NotNegative, Share, Steps
 
 THRESHOLDS = (0.3, 0.5)
@@ -96,8 +97,7 @@ def ink_boxes(image: np.ndarray, own: Components) -> np.ndarray:
     """Returns the boxes of connected ink, float32 (box, 4), tight to the ink."""
     ink = image > own.threshold
     if own.rule:
-        long: Any = ndimage.minimum_filter1d(ink, own.rule, 1, mode="constant")
-        ink &= ndimage.maximum_filter1d(long, own.rule, 1, origin=back(own.rule)) == 0
+        ink &= ~ruled(ink, own.rule)
     size = (own.rise + 1, own.gap + 1)
     shift: Any = [back(side) for side in size]
     closed = ndimage.minimum_filter(ndimage.maximum_filter(ink, size), size, origin=shift)
@@ -106,12 +106,6 @@ def ink_boxes(image: np.ndarray, own: Components) -> np.ndarray:
     boxes = np.array([(x.start, y.start, x.stop, y.stop) for y, x in tight], np.float32).reshape(-1, 4)
     large = (boxes[:, 2] - boxes[:, 0] >= own.least_width) & (boxes[:, 3] - boxes[:, 1] >= own.least_height)
     return boxes[large]
-
-
-def back(size: int) -> int:
-    """Returns the origin of the second of two filters of one size that undoes the shift of the first: a window of even
-    size has no middle, and SciPy has it reach one pixel further back than on."""
-    return size % 2 - 1
 
 
 def tunings(words: Tensor) -> Iterator[Components]:

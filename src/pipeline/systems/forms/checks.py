@@ -35,11 +35,7 @@ def check(settings: FormsConfig) -> None:
     if isinstance(settings.data, dict):
         refuse_other_records(settings.data["_target_"], TAKEN[own.stage], f"forms.stage={own.stage}")
     refuse_refiner(settings)
-    if own.moved and (own.stage != "pipeline" or settings.reader is not None):
-        raise PipelineError(
-            f"forms.moved={own.moved:g}: only a recogniser that reads forms learns from moved boxes; take "
-            "forms.moved=0, or forms.stage=pipeline and reader=two_phase"
-        )
+    refuse_of_words(settings)
     if own.vocabulary is not None:
         check_vocabulary(settings, own.vocabulary)
     if own.augment == "flip" and not (own.stage in ("segmentation", "data") or trains_both(settings)):
@@ -55,6 +51,23 @@ def check(settings: FormsConfig) -> None:
         refuse_words_of_strings(settings, recogniser_of(settings))
     if own.stage != "recognition" and not boxes_given(settings):
         check_detector(settings)
+
+
+def refuse_of_words(settings: FormsConfig) -> None:
+    """Raises PipelineError for settings of the words of forms where these are not read one by one."""
+    own = settings.forms
+    if own.stage == "pipeline" and settings.reader is None:
+        return
+    if own.moved:
+        raise PipelineError(
+            f"forms.moved={own.moved:g}: only a recogniser that reads forms learns from moved boxes; take "
+            "forms.moved=0, or forms.stage=pipeline and reader=two_phase"
+        )
+    if own.edges != "auto":
+        raise PipelineError(
+            f"forms.edges={own.edges}: no words are found and read here; take forms.edges=auto, or "
+            "forms.stage=pipeline and reader=two_phase"
+        )
 
 
 def check_vocabulary(settings: FormsConfig, file: str) -> None:

@@ -8,6 +8,7 @@ from pipeline.compare.comparison import Comparison, stored_error
 
 ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
 TAGS = ("arm", "stage", "scored", "augment")
+EDGES = "reader.edges"  # a tag: where the edges of found words were taken to be
 TRAINED = ("detector/seconds", "refiner/seconds", "recogniser/seconds")
 
 
@@ -20,6 +21,7 @@ def columns(run: Any) -> dict[str, object]:
     return {
         **{name: tags[name] for name in TAGS},
         "model": tags.get("model", ""),  # runs of older versions have none
+        "edges": tags.get(EDGES, ""),  # nor that; neither have runs that find no words
         "parameters": int(metrics["model/parameters"]),
         "seconds": sum(metrics.get(name, 0.0) for name in TRAINED),
         **own,

@@ -11,6 +11,7 @@ from pipeline.compare.arms import settings_in
 
 OF_DATA = ("data.", "data=")
 CHOSEN = ("data", "contender")  # groups that the column `varied` leaves out
+GIVEN, OF_FOUND = "true boxes", ("forms.edges=", "forms.most_shared=")  # which mean nothing to true boxes
 UNCHANGED = "components"  # connected ink is not trained on changed images
 
 
@@ -41,6 +42,8 @@ def told_by(job: dict[str, Any]) -> Told:
     augment = str(job["augment"])
     chosen = [own for own in overrides.split() if own.partition("=")[0] in CHOSEN]
     settings = settings_in(varied) if varied != "nan" else []
+    if str(job["arm"]).startswith(GIVEN):
+        settings = [own for own in settings if not own.startswith(OF_FOUND)]
     known = model if model not in ("", "nan") else str(job["arm"]).removesuffix(f", {augment}")
     return Told(known, augment, [*chosen, *settings])
 

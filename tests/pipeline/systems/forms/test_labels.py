@@ -67,6 +67,14 @@ def test_jobs_that_are_alike_count_once() -> None:
     ]  # fmt: skip
 
 
+def test_how_found_words_are_placed_tells_no_jobs_apart_that_read_in_true_boxes() -> None:
+    jobs = jobs_of(*[("composed_forms", arm, 0, arm, "thesis", f"forms.edges={edges}, forms.most_shared={most}")
+                     for arm in ("r_fcn + crnn", "true boxes + crnn") for edges in ("found", "ink")
+                     for most in (0.2, 1)])  # fmt: skip
+    found = labelled(jobs)["arm"].tolist()
+    assert (len(found), found.count("true boxes + crnn")) == (5, 1)
+
+
 def test_tables_of_older_versions_lack_the_model() -> None:
     jobs = jobs_of(*[("dhsd", "crnn", seed, "", "thesis", "") for seed in (0, 1)]).drop(columns=["model", "varied"])
     assert labelled(jobs)["arm"].tolist() == ["crnn", "crnn"]

@@ -53,6 +53,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     run = only_run(client)
     metrics, tags = run.data.metrics, run.data.tags
     assert (tags["arm"], tags["stage"], tags["detector.found"]) == ("components + crnn", "pipeline", "false")
+    assert tags["reader.edges"] in ("found", "ink")
     read = table(run, "read.csv")
     own = read[(read["part"] == "test") & (read["reading"] == "read")]
     assert metrics["evaluate/test_error"] == metrics["evaluate/test_cer"]
@@ -104,6 +105,7 @@ def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     assert given.data.tags["recogniser.found"] == "true"
     assert given.data.metrics["evaluate/test_cer"] == stopped.data.metrics["evaluate/test_cer_given_boxes"]
     assert "evaluate/test_ap_word" not in given.data.metrics
+    assert "reader.edges" not in given.data.tags
 
 
 def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
@@ -112,6 +114,7 @@ def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
         (("forms.scored=classes",), "forms.scored=classes: Components finds words alone"),
         (("recogniser.height=20",), "recogniser: height=20"),
         (("forms.boxes=none",), "forms.boxes"),
+        (("reader=convolve_attend_spell", "forms.edges=ink"), "forms.edges=ink: no words are found and read here"),
     ):
         assert said in run_pipeline(*OWN, "tracking=off", *asked).error
 

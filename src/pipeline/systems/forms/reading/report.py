@@ -13,6 +13,7 @@ from models.forms.tables import found_table
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
+from pipeline.systems.forms.comparison import EDGES
 from pipeline.systems.forms.reading.figures import pages, texts_below
 from pipeline.systems.forms.reading.parts import Part
 from pipeline.systems.forms.reading.scores import (
@@ -77,7 +78,7 @@ def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[s
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
     if isinstance(reader, FormReader):
         log_metrics(here.run, {"evaluate/least_score": reader.least_score})
-        here.run.tags({"reader.edges": reader.placing.edges})
+        here.run.tags({EDGES: reader.placing.edges} if kinds else {})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
     here.run.table(read, READ)
     rows = {f"{own.name} {number}": at_least(sheet.read[FOUND], reader.least_score)

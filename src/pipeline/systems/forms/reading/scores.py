@@ -24,8 +24,8 @@ GRID = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # least scores that 
 
 class Sheet(NamedTuple):
     """Holds a form, its true words in reading order, spelt by the alphabet, and what was read of them, by suffix: in
-    boxes that have the reader's least score, and, where these were found, in the true ones too. found: what the
-    detector found, with every score, before it was placed; None where nothing was found."""
+    boxes that have the least score of the reader that read them, and, where these were found, in the true ones too.
+    found: what the detector found, with every score, before it was placed; None where true boxes were given."""
 
     form: Form
     true: list[TrueWord]
@@ -51,20 +51,22 @@ def sheet_of(reader: Reader, alphabet: Alphabet, form: Form, *, detect: bool) ->
     known = torch.from_numpy(np.array(form.boxes[places], np.float32))
     given = Detections(known, torch.full((len(true),), WORD), torch.ones(len(true)))
     ink = ink_of(form.image)
+    read = reader.read_boxes(ink, given)
+    if not detect:
+        return Sheet(form, true, {FOUND: read})
     with torch.inference_mode(), threads_for(reader.detector):
-        read = reader.read_boxes(ink, given)
-        if not detect:
-            return Sheet(form, true, {FOUND: read})
         found = reader.detector.detect_on(ink, LEAST_SCORE)
-        kept = found.at(found.scores >= reader.least_score)
-        return Sheet(form, true, {FOUND: reader.read_found(ink, kept), GIVEN: read}, found)
+    return read_anew(Sheet(form, true, {GIVEN: read}, found), reader)
 
 
-def read_anew(sheets: Sequence[Sheet], reader: FormReader) -> list[Sheet]:
-    """Returns forms whose found boxes are read by a reader that places them otherwise."""
-    with torch.inference_mode(), threads_for(reader.detector):
-        return [own._replace(read={**own.read, FOUND: reader.read_found(ink_of(own.form.image), own.found)})
-                for own in sheets if own.found is not None]  # fmt: skip
+def read_anew(own: Sheet, reader: FormReader) -> Sheet:
+    """Returns a form whose found boxes, of at least the reader's score and where it places them, are read. A form on
+    which nothing was looked for is returned as it is."""
+    if own.found is None:
+        return own
+    kept = own.found.at(own.found.scores.double() >= reader.least_score)
+    others = {suffix: rows for suffix, rows in own.read.items() if suffix != FOUND}
+    return own._replace(read={FOUND: reader.read_found(ink_of(own.form.image), kept), **others})
 
 
 def least_score_of(sheets: Sequence[Sheet]) -> tuple[float, int]:

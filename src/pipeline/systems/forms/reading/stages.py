@@ -98,11 +98,11 @@ def reader_of(
     first, *others = placings_of(settings)
     reader = FormReader(Components().network() if detector is None else detector.model, network, placing=first)
     sheets = sheets_of(reader, network.alphabet, held, detect=detector is not None)
-    tried = [(first, sheets)]
+    tried = [(*least_score_of(sheets), first, sheets)]
     for placing in others if detector is not None else ():
-        tried.append((placing, read_anew(sheets, FormReader(reader.detector, network, placing=placing))))
-    placing, best = min(tried, key=lambda own: least_score_of(own[1])[1])
-    least, _ = least_score_of(best)
+        again = [read_anew(own, FormReader(reader.detector, network, placing=placing)) for own in sheets]
+        tried.append((*least_score_of(again), placing, again))
+    least, _, placing, best = min(tried, key=lambda own: own[1])
     return FormReader(reader.detector, network, correction=correction, least_score=least, placing=placing), best
 
 
