@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from models.runtime.parameters import shown
 from models.trace.arguments import (
@@ -22,20 +21,19 @@ from models.trace.arguments import (
     short_of_steps,
     until_sure,
 )
+from models.trace.cost import warn_of_cost, with_cost
 from models.trace.estimators import METHODS, check_budget
-from models.trace.functions import NamedFunction, function_of, iterated
-from models.trace.lanczos import Function, function_of_values
+from models.trace.exact import FEW_ROWS, exact_sums, whole_trace
+from models.trace.functions import NamedFunction, function_of
+from models.trace.lanczos import Function
 from models.trace.matrices import Matrix, matrix_of
-from models.trace.oracles import Power
 from models.trace.parallel import OverRanks
-from models.trace.pool import Pool, flatness, refuse_overflow, tail, whole
-from models.trace.rounding import deviation, moved_by_rounding
+from models.trace.pool import Pool, flatness, refuse_overflow, tail
 from models.trace.scale import put_back
 from models.trace.solves import Inverse
 from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
 from models.trace.unfinished import MOST_OF_IT, Left, left_by_steps
 
-FEW_ROWS = 5000  # of which all eigenvalues take seconds, or a minute
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
 
@@ -119,19 +117,23 @@ def estimate_trace(
     scale, and whether it is symmetric.
 
     Raises ValueError (OracleError is one) and TypeError in one line for a matrix that is not square, real, finite or
-    symmetric, and for settings that make no sense. Warns where the tolerance is not reached.
+    symmetric, and for settings that make no sense. Warns where the tolerance is not reached, and where all eigenvalues
+    of a dense matrix would have taken less time than its products.
     """
     if isinstance(function, tuple) and len(function) != 2:
         raise ValueError(f"function must be a name or a function, or one of them with its steps, got {shown(function)}")
     name, steps = function if isinstance(function, tuple) else (function, None)
     if steps is not None:
         check_whole("steps", steps, 4)
-    own = with_advice(function_of(matrix_of(matrix), name, steps))
+    given = with_cost(matrix_of(matrix))
+    own = with_advice(function_of(given, name, steps))
     setting = steps_setting(own, name)
     asked: dict[str, Any] = {"method": method, "products": products, "tolerance": tolerance, "seed": seed}
     estimate = trace_estimates(own, **asked, more_steps=f"raise {setting}")[-1]
     if not short_of_steps(estimate, tolerance):
         warn_of_steps(own, estimate, setting)
+    if estimate.method != EXACT:
+        warn_of_cost(given)
     return estimate
 
 
@@ -233,40 +235,6 @@ def exact_trace(pool: Pool) -> TraceEstimate:
     flat = 1.0 if square == 0 else trace**2 / (size * square)
     stated, *summed = (put_back(value, pool.matrix.exponent) for value in (error, *terms))
     return TraceEstimate(whole_trace(pool.matrix, trace), stated, pool.spent + size, EXACT, flat, terms=Terms(*summed))
-
-
-def whole_trace(matrix: Matrix, trace: float) -> float:
-    """Returns tr(A) from that of its oracle. Raises OracleError where it is too large for a number."""
-    return put_back(trace, matrix.exponent, matrix.size * matrix.shift)
-
-
-def exact_sums(matrix: Matrix) -> tuple[float, float, float, Terms]:
-    """Returns the trace and ‖·‖_F² of a matrix, in float64, what rounding may make of the trace, and its terms.
-
-    Of f(A), where its products come from an iteration, which is not exact, they are found by all eigenvalues of A; the
-    rounding is that of the entries to the precision that A is given in, see `models.trace.rounding`, 0 for any other
-    matrix. Raises OracleError as `models.trace.pool.whole` and f do.
-    """
-    asked = iterated(matrix)
-    if asked is None:
-        dense = whole_in_double(matrix)
-        return float(dense.trace()), float(dense.square().sum()), 0.0, Terms()
-    (inner_matrix, function), rounding = asked, matrix.rounding
-    eigenvalues = torch.linalg.eigvalsh(whole(inner_matrix).double()).unsqueeze(0)
-    values = function_of_values(function, eigenvalues, rounding)
-    error = deviation(*rounding.of_sum(function, eigenvalues, torch.ones_like(eigenvalues))[0].tolist())
-    own = float(moved_by_rounding(function, eigenvalues, rounding.epsilon * eigenvalues.abs()).abs().sum())
-    terms = Terms(float((values + matrix.shift).abs().sum()), own)
-    return float(values.sum()), float(values.square().sum()), error, terms
-
-
-def whole_in_double(matrix: Matrix) -> Tensor:
-    """Returns A (n, n), or a power of it, in float64, from products of A in its own precision. Raises OracleError as
-    `models.trace.pool.whole`."""
-    if isinstance(matrix.oracle, Power):
-        inner_matrix = matrix._replace(oracle=matrix.oracle.oracle)
-        return torch.linalg.matrix_power(whole(inner_matrix).double(), matrix.oracle.exponent)
-    return whole(matrix).double()
 
 
 def choose(pool: Pool, budget: int) -> tuple[str, float]:

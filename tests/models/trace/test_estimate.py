@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import astuple
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from torch import Tensor
 
-from models.trace import pool
+from models.trace import cost, pool
 from models.trace.basis import orthonormal_rows
 from models.trace.diagonal import estimate_diagonal
 from models.trace.estimate import estimate_trace, trace_estimates
@@ -382,3 +383,26 @@ def test_an_operator_may_answer_in_the_same_memory_each_time() -> None:
     assert matrix_of(operator).exponent == 0  # its answers are not multiplied by anything
     found = estimate_trace(operator, products=40, method="xtrace")
     assert found.estimate == pytest.approx(estimate_trace(matrix, products=40, method="xtrace").estimate, rel=1e-12)
+
+
+def dense(size: int) -> np.ndarray:
+    """Returns a positive definite matrix whose inverse takes a few steps."""
+    return np.diag(np.linspace(1.0, 20.0, size)) + 0.1
+
+
+def test_products_that_cost_more_than_all_eigenvalues_are_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "NOTICED", 0.0)
+    with pytest.warns(UserWarning, match=r"took \d+ products with the matrix of 60 rows.*: products=60, without a"):
+        estimate_trace(dense(60), function="inverse", products=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = estimate_trace(dense(60), function="inverse", products=60)
+        estimate_trace(dense(60), products=50)  # a product each
+        estimate_trace(sp.csr_array(dense(60)), function="inverse", products=50)
+    assert (exact.method, exact.products) == ("exact", 60)
+
+
+def test_a_cost_that_nobody_notices_is_not_said() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate_trace(dense(60), function="inverse", products=50)
