@@ -26,7 +26,7 @@ from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.recipe import language_in_words
-from pipeline.systems.forms.recognition import fitting
+from pipeline.systems.forms.recognition import fitting, remarks
 from pipeline.systems.forms.recognition.fitting import refuse_too_long
 from pipeline.systems.forms.recognition.load import alphabet_of, ink_height
 from pipeline.systems.forms.recognition.multirun import errors_of, right_alone
@@ -51,6 +51,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
 ) -> None:
     """With the language model, however little the run has learned."""
     monkeypatch.setattr(FrameRecogniser, "leave_language_out", lambda _: None)
+    monkeypatch.setattr(remarks, "BEHIND", -1000.0)  # so that the run has something to say of it
     result = run_pipeline(*OWN)
     assert result.status == 0, result.err
     run = only_run(client)
@@ -75,6 +76,8 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert f"Kept: epoch {kept} of 2" in result.out
     assert ("before training" in result.out) == (kept == 0)
     assert f"at a glance ({curve['validation_cer'][kept]:.4g} %)" in result.out
+    assert f"After {int(curve['step'].iloc[-1])} updates " in result.out
+    assert "; to try: recognition.epochs=1500 (about 1500 updates)" in result.out
     np.testing.assert_allclose(curve["ctc_loss"][1:], curve["train_loss"][1:], rtol=1e-5)
     assert {
         "figures/recogniser.svg",

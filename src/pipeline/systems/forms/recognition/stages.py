@@ -15,6 +15,7 @@ from pipeline.systems.forms.recognition.attention import attention_of
 from pipeline.systems.forms.recognition.fitting import Fitted, fit
 from pipeline.systems.forms.recognition.load import load
 from pipeline.systems.forms.recognition.refining import refined
+from pipeline.systems.forms.recognition.remarks import advice
 from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, said
 from pipeline.systems.forms.recognition.scores import metrics_of, nearest_texts, read_table
 
@@ -39,7 +40,8 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
         if attention is not None:
             log_attention(here, data, fitted, attention)
         kept = keep(settings, data, fitted, here)
-    here.close(said(metrics, data, fitted) + kept, f"{fitted.validation:.4g} on the validation part")
+    words = "\n\n".join([said(metrics, data, fitted), *advice(metrics, fitted.curve, settings.recognition)])
+    here.close(words + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
 

@@ -1,0 +1,52 @@
+"""What a run says where its recogniser has learned too little to be of use, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipeline.job.curve import Progress
+from pipeline.systems.forms.config import FormsFit
+
+BEHIND = 5.0  # points of the character error rate, from which on the nearest training image is clearly ahead
+ENOUGH = 1500  # updates, after which a recogniser of a dozen words reads them
+
+
+def advice(metrics: Mapping[str, float], curve: Progress | None, own: FormsFit) -> list[str]:
+    """Returns one line with the number of updates and what to try, where the recogniser has learned too little; else
+    none, as for one that was not to be trained.
+
+    That is so where the nearest training image has clearly fewer wrong characters on the test part, where the model
+    before training was kept, and where the last epoch was kept after fewer than `ENOUGH` updates.
+    """
+    if curve is None or own.epochs == 0:
+        return []
+    said, updates = [*behind(metrics), *kept_in_words(curve)], curve.rows[-1].step
+    return [f"After {updates} updates {', and '.join(said)}; to try: {to_try(curve, own)}"] if said else []
+
+
+def behind(metrics: Mapping[str, float]) -> list[str]:
+    """Returns words about the nearest training image, where it is clearly ahead on the test part."""
+    read, nearest = metrics["test_cer"], metrics.get("test_cer_retrieval")
+    if nearest is None or read < nearest + BEHIND:
+        return []
+    return [f"the recogniser is behind the nearest training image ({read:.4g} and {nearest:.4g} % wrong characters)"]
+
+
+def kept_in_words(curve: Progress) -> list[str]:
+    """Returns words about the kept epoch, where it says that training was too short."""
+    last = curve.rows[-1]
+    if curve.kept.epoch == 0:
+        return ["no epoch is better than the model before training"]
+    if curve.kept.epoch == last.epoch and last.step < ENOUGH:
+        return ["the last epoch is the best one"]
+    return []
+
+
+def to_try(curve: Progress, own: FormsFit) -> str:
+    """Returns the setting that trains for about `ENOUGH` updates, or for twice as many where there were so many; where
+    patience ended the training, the one that goes without it."""
+    last = curve.rows[-1]
+    if own.patience is not None and last.epoch < own.epochs:
+        return "recognition.patience=null"
+    wanted = ENOUGH if last.step < ENOUGH else 2 * last.step
+    return f"recognition.epochs={-(-wanted * last.epoch // last.step)} (about {wanted} updates)"
