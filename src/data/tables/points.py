@@ -13,7 +13,7 @@ from data.files.table_files import TextFormat, existing_file, read_frame
 from data.points import Points, check_points, random_split, some_of
 from data.ranges import Count, Seed, Share
 from data.tables.columns import Use, numbers
-from data.tables.features import feature_columns
+from data.tables.features import feature_columns, warn_of_numbers
 
 
 def load(
@@ -34,7 +34,8 @@ def load(
     path: see `data.files.table_files`. target: the column to predict. columns: the inputs; None: all others. points:
     take as many rows at most, drawn under the seed; None: all. validation, test: shares of these, drawn under the seed.
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
-    Raises DataError (one line: file, column, row) for what cannot be read, and for a part without a row.
+    Warns of an input that numbers the rows, unless columns are named. Raises DataError (one line: file, column, row)
+    for what cannot be read, and for a part without a row.
     """
     file = existing_file(path)
     if target is None:
@@ -49,6 +50,8 @@ def load(
     if len(kept) < len(values):
         lost = len(values) - len(kept)
         warnings.warn(f"{file}: {lost} of {len(values)} rows have an empty cell and are left out", stacklevel=2)
+    if columns is None:
+        warn_of_numbers(table.frame, file, names)
     check_points(points)
     rows = some_of(torch.from_numpy(kept), points, torch.Generator().manual_seed(seed))
     split = _split(len(rows), validation=validation, test=test, seed=seed)

@@ -10,6 +10,7 @@ import numpy as np
 
 from models.numerics.standardisation import ROUNDING
 
+FEWEST = 10  # rows, of which fewer may rise by equal steps by chance
 NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)?(_level_\d+)?")  # what pandas calls a column without a name
 
 
@@ -48,4 +49,20 @@ def said_of_counter(label: Any, used: str) -> str:
     return (
         f"column {label!r} counts the rows and is {used} like the others; leave it out, with read_csv(…, index_col=0) "
         "or drop"
+    )
+
+
+def numbers_rows(values: np.ndarray) -> bool:
+    """Says whether a column (row,) holds whole numbers that rise by one and the same step in every row, as those of
+    records do."""
+    steps = np.diff(values)
+    whole = len(values) >= FEWEST and bool((values == np.round(values)).all())
+    return whole and bool(steps[0] > 0) and bool((steps == steps[0]).all())
+
+
+def said_of_numbers(label: Any) -> str:
+    """Returns what is said of an input that `numbers_rows` and has a name."""
+    return (
+        f"column {label!r} rises by the same step in every row and is an input like the others; if it only numbers the "
+        "rows, leave it out, with drop"
     )

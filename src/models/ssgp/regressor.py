@@ -16,7 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.features.names import kernel_of, sampler_of
 from models.features.samplers import check_pair
-from models.numerics.suspect_columns import counts_rows, said_of_counter, said_of_rounding
+from models.numerics.suspect_columns import (
+    counts_rows,
+    numbers_rows,
+    said_of_counter,
+    said_of_numbers,
+    said_of_rounding,
+)
 from models.runtime.estimators import checked_pair, checked_rows, column_names, in_one_line, left_as_it_was, seed_of
 from models.runtime.parameters import MOST_EPOCHS, number, path, whole_number, yes_or_no
 from models.runtime.seeding import generator
@@ -73,7 +79,7 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
 
         Where training cannot go on, as with targets that are free of noise, the best that it came by is kept, and a
         `ConvergenceWarning` says so; another warning says where there are too few rows to train by. Of a table, columns
-        that may be rounding of the others are warned of, and one without a name that numbers the rows. Raises TypeError
+        that may be rounding of the others are warned of, and one that numbers the rows. Raises TypeError
         and ValueError, in one line, for parameters and data that make no sense: fewer than two rows, constant targets,
         gaps. What was fitted before is then still there.
         """
@@ -239,11 +245,15 @@ def say_few_rows(rows: int, inputs: int, how: Learning) -> None:
 
 def say_suspect_columns(inputs: np.ndarray, names: Sequence[Any]) -> None:
     """Warns of columns of a table, inputs (row, column), that may be rounding of the others, and of the first of
-    several that has no name and numbers the rows, in whatever order these are. names: none where it is an array."""
+    several that numbers the rows: one without a name in whatever order these are, one with a name as they stand.
+    names: none where it is an array."""
     said = said_of_rounding(inputs, names) if len(names) else None
     if said:
         warnings.warn(said, stacklevel=3)
     for place, name in enumerate(names if len(names) > 1 else ()):
         if counts_rows(name, [np.sort(inputs[:, place])]):
             warnings.warn(said_of_counter(name, "an input"), stacklevel=3)
+            return
+        if numbers_rows(inputs[:, place]):
+            warnings.warn(said_of_numbers(name), stacklevel=3)
             return

@@ -444,7 +444,10 @@ def test_two_threads_find_what_one_does() -> None:
         ({"Unnamed: 0": np.arange(60)[np.argsort(np.sin(np.arange(60)))]}, "column 'Unnamed: 0' counts the rows"),
         ({"noise": 1e-14 * np.cos(np.arange(60))}, "may be rounding of them: noise; leave out what is"),
         ({"Unnamed: 0": np.arange(60) % 2}, None),
-        ({"id": np.arange(60.0)}, None),
+        ({"id": np.arange(1001.0, 1061.0)}, "column 'id' rises by the same step in every row and is an input like"),
+        ({"id": np.arange(60.0)[np.argsort(np.sin(np.arange(60)))]}, None),
+        ({"id": np.arange(60.0) ** 2}, None),
+        ({"id": np.arange(60.0) / 3}, None),
         ({"none": np.zeros(60)}, None),
     ],
 )
