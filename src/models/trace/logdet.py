@@ -108,7 +108,7 @@ def estimate_logdet(
         return until_sure([exact_logdet(own)], tolerance, own.rounded_to)[-1]
     refuse_few(most, steps)
     estimates = logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed)
-    estimate = until_sure(estimates, tolerance, own.rounded_to)[-1]
+    estimate = until_sure(estimates, tolerance, own.rounded_to, f"raise steps, as steps={2 * steps} does")[-1]
     if not short_of_steps(estimate, tolerance):
         warn_of_steps(estimate, steps)
     return estimate
@@ -130,7 +130,7 @@ def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
     if estimate.quadrature_error > MOST_OF_IT * estimate.standard_error:
         warnings.warn(
             f"{steps} Lanczos steps leave an error of about {estimate.quadrature_error:.2g}, more than the vectors do; "
-            "give more steps",
+            f"raise steps, as steps={2 * steps} does",
             stacklevel=3,
         )
 

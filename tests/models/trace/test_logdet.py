@@ -42,7 +42,8 @@ def test_two_standard_errors_hold_the_log_determinant(condition: float, steps: i
 def test_too_few_steps_are_part_of_the_error_and_said() -> None:
     matrix = positive(1e6)
     with pytest.warns(
-        UserWarning, match=r"20 Lanczos steps leave an error of about .*, more than the vectors do; give"
+        UserWarning,
+        match=r"20 Lanczos steps leave an error of about .*, more than the vectors do; raise steps, as steps=40 does",
     ):
         few = estimate_logdet(matrix, products=20 * 10 + 2, steps=20)
     assert few.standard_error > few.quadrature_error > 50
