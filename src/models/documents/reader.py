@@ -33,7 +33,7 @@ from models.sequence.patterns import (
 )
 from models.sequence.saved_estimator import SavedEstimator
 from models.sequence.scores import accuracy, f1
-from models.sequence.vocabulary import UNKNOWN, Vocabulary
+from models.sequence.vocabulary import UNKNOWN, vocabulary_of
 
 ATTENTION = ("distance_window", "distance", "sliding_window", "window_random", "full")
 LAYOUTS = ("boxes", "text")
@@ -54,13 +54,14 @@ class DocumentReader(SavedEstimator):
     the page and a `window` in the text, or a pattern of `models.sequence.patterns` with settings of its own; a list has
     one of these for each layer. layout: "boxes", or "text" for a network that does not see where words stand. width,
     heads, hidden, layers, dropout: of the network. adjacent: tokens on each side that are mixed into each before the
-    first layer, 0 for none. pieces: numbers of the vocabulary, which the texts must allow. lower_case: whether words
-    are read in small letters. max_length: tokens that are read together; longer documents are read in chunks that share
-    `stride` tokens. tokens: of a batch, at least max_length. guessing: epochs in which hidden words are learned before.
-    class_weight: α of the weights (N / (C n_c))^α of classes and tags, 0 for equal ones. epochs, learning_rate, warmup,
-    clip: of AdamW. patience: epochs without a better validation loss that end training; the best is kept. held_out: the
-    share of the documents that is held out for that, 0 for none. random_state: the seed of all that is drawn; None or a
-    RandomState of NumPy draws one in each `fit`.
+    first layer, 0 for none. pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or for as
+    many as fewer texts allow, which a warning says. lower_case: whether words are read in small letters. max_length:
+    tokens that are read together; longer documents are read in chunks that share `stride` tokens. tokens: of a batch,
+    at least max_length. guessing: epochs in which hidden words are learned before. class_weight: α of the weights (N /
+    (C n_c))^α of classes and tags, 0 for equal ones. epochs, learning_rate, warmup, clip: of AdamW. patience: epochs
+    without a better validation loss that end training; the best is kept. held_out: the share of the documents that is
+    held out for that, 0 for none. random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one
+    in each `fit`.
 
     After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
     validation loss of each epoch.
@@ -78,7 +79,7 @@ class DocumentReader(SavedEstimator):
     layers: int = 2
     dropout: float = 0.1
     adjacent: int = 0
-    pieces: int = 2000
+    pieces: int | None = None
     lower_case: bool = True
     max_length: int = 2048
     stride: int = 256
@@ -206,8 +207,7 @@ class DocumentReader(SavedEstimator):
         stride = whole_number("stride", self.stride, least=0)
         dropout = not_negative("dropout", self.dropout, most=0.95)
         texts = (" ".join(own.document.words) for own in learned)
-        vocabulary = Vocabulary.train((text.lower() if lower else text for text in texts),
-                                      pieces=whole_number("pieces", self.pieces))  # fmt: skip
+        vocabulary = vocabulary_of((text.lower() if lower else text for text in texts), self.pieces, stacklevel=4)
         architecture = Architecture(vocabulary.size, **sizes, longest=longest, boxes=self.layout == "boxes",
                                     dropout=dropout, outputs=len(outputs),
                                     adjacent=whole_number("adjacent", self.adjacent, least=0, most=1000))  # fmt: skip

@@ -23,11 +23,10 @@ from models.runtime.estimators import left_as_it_was, seed_of
 from models.runtime.parameters import not_negative, number, one_of, whole_number
 from models.runtime.threads import threads_for
 from models.sequence.saved_estimator import SavedEstimator
-from models.sequence.vocabulary import Vocabulary
+from models.sequence.vocabulary import Vocabulary, vocabulary_of
 
 SPARE = tuple(f"+{place}" for place in range(32))  # tags without a language yet; no language has such a name
 MOST_DROPPED = 0.2  # of the pairs, as too long
-PIECES = 2000  # of a vocabulary, where the texts allow so many
 
 
 @dataclass(eq=False, repr=False)
@@ -94,7 +93,7 @@ class Translator(SavedEstimator):
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             tasks = tasks_of(learned)
             texts = [text for pair in learned for text in (pair.text, pair.translation)]
-            vocabulary = vocabulary_of(texts, self.pieces, (*tag_names(tasks), *SPARE))
+            vocabulary = vocabulary_of(texts, self.pieces, (*tag_names(tasks), *SPARE), stacklevel=3)
             network = TranslationNetwork(self._architecture(vocabulary.size, len(tasks)), seed=seed)
             predictor = TranslationPredictor(
                 network, vocabulary, tasks, one_of("tag", self.tag, TAGS),
@@ -195,21 +194,6 @@ class Translator(SavedEstimator):
         )  # fmt: skip
         with threads_for(predictor.network):
             return train(objective, encoded(predictor, held_out), how, seed=seed)
-
-
-def vocabulary_of(texts: Sequence[str], pieces: Any, tags: Sequence[str]) -> Vocabulary:
-    """Returns the vocabulary of texts with so many pieces; for None with `PIECES`, or as many as the texts allow, and
-    then warns. Raises as `whole_number` and `Vocabulary.train`."""
-    if pieces is not None:
-        return Vocabulary.train(texts, pieces=whole_number("pieces", pieces), tags=tags)
-    found = Vocabulary.of_at_most(texts, pieces=PIECES, tags=tags)
-    if found.size < PIECES:
-        warnings.warn(
-            f"the texts allow {found.size} pieces of a vocabulary, so these are taken and not {PIECES}; "
-            f"pieces={found.size} says so without this warning",
-            stacklevel=4,
-        )
-    return found
 
 
 def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_dropped: float = 1.0) -> EncodedPairs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -12,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from models.runtime.parameters import whole_number
+
 PAD, BEGIN, END, UNKNOWN, FIRST_TAG = 0, 1, 2, 3, 4
 BYTES = 256
+PIECES = 2000  # where the texts allow so many
 INSTALL = 'pip install "orthogonal-psrnn[text]"'
 
 
@@ -43,7 +47,8 @@ class Vocabulary:
         least = BYTES + FIRST_TAG + len(tags)
         if pieces < least:
             raise ValueError(
-                f"pieces must be at least {least}, for the bytes, 4 signs and {len(tags)} tags; got {pieces}"
+                f"pieces must be at least {least}, for {BYTES} bytes and {FIRST_TAG} signs (padding, begin, end, "
+                f"unknown){f' and {len(tags)} tags that stand before texts' if tags else ''}; got {pieces}"
             )
         made = cls.of_at_most(texts, pieces=pieces, tags=tags)
         if made.size < pieces:
@@ -101,6 +106,21 @@ class Vocabulary:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"tokeniser": self.tokeniser, "tags": self.tags, "first": self.first}
+
+
+def vocabulary_of(texts: Iterable[str], pieces: Any, tags: Sequence[str] = (), *, stacklevel: int) -> Vocabulary:
+    """Returns the vocabulary of texts with so many pieces; for None with `PIECES`, or as many as the texts allow, and
+    then warns. stacklevel: of the warning. Raises as `whole_number` and `Vocabulary.train`."""
+    if pieces is not None:
+        return Vocabulary.train(texts, pieces=whole_number("pieces", pieces), tags=tags)
+    found = Vocabulary.of_at_most(texts, pieces=PIECES, tags=tags)
+    if found.size < PIECES:
+        warnings.warn(
+            f"the texts allow {found.size} pieces of a vocabulary, so these are taken and not {PIECES}; "
+            f"pieces={found.size} says so without this warning",
+            stacklevel=stacklevel,
+        )
+    return found
 
 
 def read_vocabulary(path: Path, digest: str | None = None) -> Vocabulary:

@@ -42,6 +42,15 @@ def fitted() -> DocumentReader:
     )
 
 
+def test_few_words_take_as_many_pieces_as_they_allow_and_a_warning_says_so() -> None:
+    with pytest.warns(UserWarning, match=r"^the texts allow \d+ pieces of a vocabulary, so these are taken") as said:
+        own = DocumentReader(**QUICK | {"pieces": None}).fit(table())
+    size = own.predictor_.reading.vocabulary.size
+    assert (len(said), said[0].filename) == (1, __file__)
+    assert f"allow {size} pieces" in str(said[0].message)
+    assert DocumentReader(**QUICK | {"pieces": size}).fit(table()).predictor_.reading.vocabulary.size == size
+
+
 def test_tags_are_learned_and_come_back_from_disk(fitted: DocumentReader, tmp_path: Path) -> None:
     held = table(6, seed=1)
     scores = fitted.score(held)
@@ -144,7 +153,10 @@ def test_words_without_boxes_are_counted_while_learning() -> None:
         ({"layers": 10**9}, "layers must be at most 10000, got 1000000000"),
         ({"dropout": 1.0}, "dropout must be a number of 0 or more and at most 0.95"),
         ({"adjacent": -1}, "adjacent must be a whole number of at least 0, got -1"),
-        ({"pieces": 100}, "pieces must be at least 260"),
+        (
+            {"pieces": 100},
+            r"pieces must be at least 260, for 256 bytes and 4 signs \(padding, begin, end, unknown\); got",
+        ),
         ({"pieces": 10**6}, "the texts allow"),
         ({"lower_case": 1}, "lower_case must be True or False, got 1"),
         ({"max_length": 1}, "max_length must be a whole number of at least 2, got 1"),

@@ -210,8 +210,9 @@ def test_parameters_that_make_no_sense_are_refused(changed: dict[str, Any], reas
 def test_few_texts_take_as_many_pieces_as_they_allow_and_a_number_of_ones_own_is_refused() -> None:
     with pytest.warns(
         UserWarning, match=r"^the texts allow \d+ pieces of a vocabulary, so these are taken and not 2000"
-    ):
+    ) as said:
         own = Translator(**dict(QUICK, pieces=None)).fit(pairs())
+    assert said[0].filename == __file__
     most = own.predictor_.vocabulary.size
     with pytest.raises(ValueError, match=f"the texts allow 294 to {most} pieces, and {most + 1} were asked for"):
         Translator(**QUICK | {"pieces": most + 1}).fit(pairs())

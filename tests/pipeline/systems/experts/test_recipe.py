@@ -172,7 +172,7 @@ def check_served(app, found: pd.DataFrame) -> None:
         (("data.languages=1", "vocabulary.pieces=200"), "there is 1 task, a pair of languages; take experts.arm="),
         (("data.languages=2", "experts.arm=token+dynamic+tag"), "; take experts.arm=token+static+tag"),
         (("translator.heads=3",), "translator: width must be even and a multiple of heads, got 8 and 3"),
-        (("vocabulary.pieces=200",), "vocabulary.pieces=200: pieces must be at least 264, for the bytes, 4 signs and"),
+        (("vocabulary.pieces=200",), "vocabulary.pieces=200: pieces must be at least 264, for 256 bytes and 4 signs ("),
         (("size=full", "data.pairs=9"), "vocabulary.pieces=4000: the texts allow"),
         (("vocabulary.longest=4",), "training pairs of c1-en have more than 4 tokens on a side (vocabulary.longest)"),
         (("vocabulary.longest=200",), "vocabulary.longest=200 is more than sampling.tokens=120"),
