@@ -16,9 +16,9 @@ from pipeline.systems.predict.others import refuse_others
 
 
 def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:
-    """Returns a row for each row of the file, and words about them. A row has mean and standard deviation of the
-    target, empty where a cell of the row is; with `interval` also the bounds that hold a new observation with that
-    probability.
+    """Returns a row for each row of the file, and words about them. A row has its number in the file, from 1 for the
+    first row of data, without blank lines; mean and standard deviation of the target, empty where a cell of the row is;
+    and with `interval` the bounds that hold a new observation with that probability.
 
     Raises DataError as `data.tables.points.read_inputs`, PipelineError for settings of forecasters.
     """
@@ -36,5 +36,6 @@ def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame,
         wide = NormalDist().inv_cdf((1 + settings.interval) / 2) * found["standard_deviation"]
         found = found.assign(lower=found["mean"] - wide, upper=found["mean"] + wide)
     found, lost = with_sure_digits(found, found.columns), int((~whole).sum())
+    found.insert(0, "row", np.arange(1, len(found) + 1))
     gaps = f" ({lost} with an empty cell have none)" if lost else ""
     return found, f"mean and standard deviation of {told['target']} for {len(found)} rows{gaps}"
