@@ -22,6 +22,7 @@ from models.runtime.parameters import not_negative, number, one_of, whole_number
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from models.sequence.saved_estimator import SavedEstimator
+from models.sequence.scores import accuracy, correlation, f1, mean_absolute_error
 
 
 @dataclass(eq=False, repr=False)
@@ -133,6 +134,29 @@ class SentimentReader(SavedEstimator):
             raise ValueError("scores have no probabilities; fit with labels='class'")
         return self.predictor_.outputs(samples)
 
+    def score(self, samples: Mapping[str, Sequence[Any]]) -> dict[str, float]:
+        """Returns how well samples with "labels" are read: of scores mae, the mean absolute error in their unit, and
+        Pearson's correlation, where it is defined; of classes accuracy and f1, the mean of F1 weighted by the share of
+        each class.
+
+        A sample without a step to read counts for nothing, and a warning of `predict` names it; a class that was not
+        learned counts as missed. Raises NotFittedError before `fit`, and ValueError as that, and where no sample can be
+        read.
+        """
+        found = self.predict(samples)
+        wanted = labels_of(samples, len(found))
+        known = np.array([not is_missing(own) for own in found.tolist()])
+        if not known.any():
+            raise ValueError("no sample has a step to read; there is nothing to score")
+        if self.predictor_.classes:
+            refuse_missing(samples["labels"])
+            numbers = {name: place for place, name in enumerate(self.predictor_.classes)}
+            true, named = ([numbers.get(own, -1) for own in each[known].tolist()] for each in (wanted, found))
+            return {"accuracy": accuracy(true, named), "f1": f1(true, named)}
+        true, read = scores_in(wanted).double().numpy()[known], found[known]
+        related = correlation(true, read)
+        return {"mae": mean_absolute_error(true, read)} | ({} if related is None else {"correlation": related})
+
     @property
     def classes_(self) -> np.ndarray:
         """Returns the classes in the order of their probabilities."""
@@ -158,12 +182,9 @@ class SentimentReader(SavedEstimator):
 
     def _labels(self, samples: Mapping[str, Sequence[Any]], count: int) -> tuple[torch.Tensor, list[Any]]:
         """Returns scores, or numbers of classes and the classes."""
-        kind, labels = one_of("labels", self.labels, ("score", "class")), samples.get("labels", ())
-        given = np.asarray(labels)
-        if given.shape != (count,):
-            raise ValueError(f"samples['labels'] must hold one label for each of {count} samples, got {given.shape}")
+        kind, given = one_of("labels", self.labels, ("score", "class")), labels_of(samples, count)
         if kind == "class":
-            refuse_missing(labels)
+            refuse_missing(samples["labels"])
             return classes_in(given)
         return scores_in(given), []
 
@@ -174,6 +195,14 @@ class SentimentReader(SavedEstimator):
             self.share, self.feedback, self.attention, not_negative("dropout", self.dropout, most=0.95),
         )  # fmt: skip
         return SentimentNetwork(architecture, seed=seed)
+
+
+def labels_of(samples: Mapping[str, Sequence[Any]], count: int) -> np.ndarray:
+    """Returns the labels of so many samples, (sample,). Raises ValueError where there is not one for each."""
+    given = np.asarray(samples.get("labels", ()))
+    if given.shape != (count,):
+        raise ValueError(f"samples['labels'] must hold one label for each of {count} samples, got {given.shape}")
+    return given
 
 
 def refuse_missing(labels: Sequence[Any]) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import f1_score
 
 from mctn_problems import utterances
 from models import SentimentReader
@@ -62,6 +63,40 @@ def test_classes_keep_their_names(tmp_path: Path) -> None:
     own["text"][1] = own["text"][1][:0]
     with pytest.warns(UserWarning, match=r"sample 1 \(and 0 more\) has no step to read: NaN"):
         assert reader.predict(own)[1] is None
+
+
+def test_scores_are_read_with_an_error_and_a_correlation() -> None:
+    own, held = utterances(40), utterances(20)
+    reader = SentimentReader("none-t", **QUICK).fit(own)
+    read = reader.predict(held)
+    assert reader.score(held) == pytest.approx(
+        {"mae": np.abs(read - held["labels"]).mean(), "correlation": np.corrcoef(read, held["labels"])[0, 1]}
+    )
+    flat = {**held, "labels": np.zeros(20)}
+    assert reader.score(flat) == pytest.approx({"mae": np.abs(read).mean()})
+    with pytest.raises(ValueError, match=r"must hold one label for each of 20 samples, got \(19,\)"):
+        reader.score({**held, "labels": np.zeros(19)})
+    with pytest.raises(NotFittedError):
+        SentimentReader().score(own)
+    held["text"][3] = held["text"][3][:0]
+    rest = np.arange(20) != 3
+    with pytest.warns(UserWarning, match="sample 3"):
+        assert reader.score(held)["mae"] == pytest.approx(np.abs(read - held["labels"])[rest].mean())
+
+
+def test_classes_are_read_with_an_accuracy_and_a_weighted_f1() -> None:
+    own = utterances(40)
+    own["labels"] = np.where(own["labels"] > 0, "good", "bad")
+    reader = SentimentReader("none-t", labels="class", **QUICK).fit(own)
+    read, true = reader.predict(own), own["labels"]
+    assert reader.score(own) == pytest.approx(
+        {"accuracy": np.mean(read == true), "f1": f1_score(true, read.astype(str), average="weighted")}
+    )
+    assert reader.score({**own, "labels": ["other"] * 40}) == {"accuracy": 0.0, "f1": 0.0}
+    with pytest.raises(ValueError, match="sample 0: its label is missing"):
+        reader.score({**own, "labels": [None, *true[1:]]})
+    with pytest.raises(ValueError, match="nothing to score"), pytest.warns(UserWarning, match="no step to read"):
+        reader.score({**own, "text": [each[:0] for each in own["text"]]})
 
 
 def test_a_sample_without_a_source_is_nan_and_alone_in_it() -> None:

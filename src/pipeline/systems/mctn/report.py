@@ -19,7 +19,8 @@ from pipeline.tracking.run import scratch_folder
 
 WORDS = {
     "test_mae": "mean absolute error", "test_correlation": "correlation", "test_accuracy": "accuracy",
-    "test_f1": "F1, weighted", "bar_mae": "mean absolute error of the bar", "bar_accuracy": "accuracy of the bar",
+    "test_f1": "F1, weighted", "bar_mae": "mean absolute error of the simple baseline, mctn.bar",
+    "bar_accuracy": "accuracy of the simple baseline, mctn.bar",
     "missing_mae": "mean absolute error, modalities missing", "missing_correlation": "correlation, modalities missing",
     "missing_accuracy": "accuracy, modalities missing", "missing_f1": "F1, weighted, modalities missing",
     "missing_equal": "predictions the same bit by bit whatever these hold: 1, else 0",

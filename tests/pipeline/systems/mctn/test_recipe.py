@@ -70,6 +70,7 @@ def test_a_tiny_run_leaves_what_comparisons_and_figures_read(run_pipeline: Calla
     encodings = arrays(run, "encodings.npz")
     assert encodings["encoding"].shape == (6, 4)
     assert encodings["kinds"].tolist() == ["negative", "positive"]
+    assert "mean absolute error of the simple baseline, mctn.bar" in result.out
     assert set(table(run, "translation.csv")["term"]) == {"translation", "cycle"}
     assert {"parameters", "figures", "model", "attention.npz"} & artifacts(client, run) >= {"parameters", "figures"}
 
