@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from models.runtime.objective import Objective, descend
+from models.runtime.progress import epochs_shown
 from models.runtime.seeding import drawn, generator
 
 
@@ -49,20 +50,22 @@ class EarlyStopping:
         """Returns the training and the validation loss of each epoch, the latter NaN without a validation part.
 
         The model is left in evaluation mode with the weights of the epoch of least validation loss, without a
-        validation part with the last. Raises ValueError for a training loss that is not finite, and where no epoch's
-        validation loss is.
+        validation part with the last. A terminal shows a bar of the epochs. Raises ValueError for a training loss that
+        is not finite, and where no epoch's validation loss is.
         """
         batches, curve = generator(self.seed, f"{self.name}/batches"), list[tuple[float, float]]()
         self.optimizer.register_step_pre_hook(lambda *_: self.clip(course.clip))
         best, kept, waited = math.inf, None, 0
-        for epoch in range(course.epochs):
-            loss = self.epoch(epoch, batches)
-            curve.append((loss, self.validation() if self.validation else math.nan))
-            waited += 1
-            if curve[-1][1] < best:
-                best, kept, waited = curve[-1][1], copy.deepcopy(self.objective.model.state_dict()), 0
-            if self.validation and waited >= course.patience:
-                break
+        with epochs_shown(course.epochs) as shown:
+            for epoch in range(course.epochs):
+                loss = self.epoch(epoch, batches)
+                curve.append((loss, self.validation() if self.validation else math.nan))
+                shown(*curve[-1])
+                waited += 1
+                if curve[-1][1] < best:
+                    best, kept, waited = curve[-1][1], copy.deepcopy(self.objective.model.state_dict()), 0
+                if self.validation and waited >= course.patience:
+                    break
         if kept is None and self.validation:
             raise ValueError(f"the validation loss is not finite after any epoch; {self.advice}")
         if kept is not None:

@@ -1,11 +1,13 @@
-"""How far a long computation has come, for whoever wants to show it; nobody has to listen."""
+"""How far a long computation has come, for whoever wants to show it, and a bar of epochs on a terminal."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+PATIENCE = 5.0  # seconds that a training may take without a bar
 CountListener = Callable[[int], object]
 _listener: ContextVar[CountListener | None] = ContextVar("listener", default=None)
 
@@ -25,3 +27,23 @@ def advanced(rows: int) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(rows)
+
+
+@contextmanager
+def epochs_shown(epochs: int) -> Iterator[Callable[[float, float], None]]:
+    """Gives what takes the training and the validation loss of each epoch, and shows a bar of so many epochs with both.
+
+    The bar appears on standard error after `PATIENCE` seconds, is cleared away at the end, and stays away where
+    standard error is no terminal. A validation loss of NaN is not shown.
+    """
+    from tqdm import tqdm  # here, since a model that only predicts does not need it
+
+    settings = {"unit": "epoch", "mininterval": 0, "miniters": 1, "leave": False, "disable": None}
+    with tqdm(total=epochs, desc="fit", delay=PATIENCE, **settings) as bar:
+
+        def shown(training: float, validation: float) -> None:
+            losses = {"loss": training} | ({} if math.isnan(validation) else {"validation": validation})
+            bar.set_postfix(losses, refresh=False)
+            bar.update()
+
+        yield shown

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import math
+import sys
 from collections.abc import Iterator
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from models.runtime import progress
 from models.runtime.early_stopping import Course, EarlyStopping
 from models.runtime.objective import Loss
 
@@ -27,6 +30,42 @@ class ToOne:
 
     def loss(self, batch: Tensor) -> Loss:
         return Loss((self.model(batch) - 1).square().sum(), 4.0)
+
+
+class Terminal(io.StringIO):
+    """Is a terminal that remembers what was written."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def trained(validated: bool = True) -> None:
+    """Trains a line for three epochs, with the validation losses 3, 2 and 1.5 or none."""
+    objective, losses = ToOne(), iter([3.0, 2.0, 1.5])
+    optimiser = torch.optim.SGD(objective.parameters(), lr=0.01)
+    EarlyStopping(objective, optimiser, (lambda: next(losses)) if validated else None, 0, "line").run(Course(3, 1.0, 5))
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_a_training_shows_its_epochs_and_losses_on_a_terminal(monkeypatch: pytest.MonkeyPatch, validated: bool) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    trained(validated)
+    assert "fit:  67%" in terminal.getvalue()
+    assert "2/3" in terminal.getvalue()
+    assert "loss=" in terminal.getvalue()
+    assert ("validation=1.5" in terminal.getvalue()) == validated
+    assert "nan" not in terminal.getvalue()
+
+
+def test_a_short_training_and_a_log_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    trained()
+    assert not terminal.getvalue().strip("\r ")
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", log := io.StringIO())
+    trained()
+    assert not log.getvalue()
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
