@@ -95,6 +95,11 @@ def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
     if gaps.any():
         raise ValueError(f"{wanted}, and row {int(np.argmax(gaps))} has a gap; fill it")
     index, own = told_ahead(tail, horizon), group.index
+    if index is None and own is not None and not _may_follow(own, tail):
+        raise ValueError(
+            f"{wanted}, with {contents(tail)} in its index after {tail[-1]}; it has {contents(own)}, {own[0]} to "
+            f"{own[-1]}; give it theirs, or an array"
+        )
     if index is None or own is None or _are_of(own, index, index[0] - tail[-1]):
         return
     if contents(own) != contents(index):
@@ -116,6 +121,14 @@ def _are_of(own: Any, index: Any, step: Any) -> bool:
         return True
     own = own.astype(np.float64) if index.dtype.kind == "f" and own.dtype.kind != "f" else own
     return bool(_alike(own, index, step).all())
+
+
+def _may_follow(own: Any, tail: Any) -> bool:
+    """Says whether rows can come after an end that tells no step: times, periods and spans are followed by later ones
+    of their kind, or by row numbers, as forecasts then have them; any rows may follow other ends."""
+    if tail is None or not (_dated(tail) or tail.dtype.kind == "m") or contents(own) == "numbers":
+        return True
+    return contents(own) == contents(tail) and bool(tail[-1] < own[0])
 
 
 def _dated(index: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,42 @@ def test_an_uneven_index_tells_no_rows_to_come(index: pd.Index) -> None:
     ahead = forecaster.predict(3, known=data[["price"]][100:103])
     assert (list(ahead.index), ahead.index.name) == ([1, 2, 3], "step")
     forecaster.update(data[106:])
+
+
+@pytest.mark.filterwarnings("ignore:the (times|spans of time) of the index are uneven")
+@pytest.mark.parametrize("kind", ["times", "spans", "clocks"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_known_values_of_times_gone_by_are_refused_where_times_are_uneven(kind: str, grouped: bool) -> None:
+    index: Any = INDICES["times"].tz_localize("Europe/Berlin") if kind == "clocks" else INDICES[kind]
+    data = table(index)
+    if grouped:
+        data = pd.concat({"a": data, "b": data.shift(1, fill_value=0.0)})
+    places = np.arange(len(data)) % ROWS
+    forecaster = VARForecaster(covariates="price", orders=1, validation=0.2).fit(data[(places < 100) & (places != 97)])
+    known = {first: data[["price"]][(places >= first) & (places < first + 3)] for first in (40, 99, 100, 110)}
+    for first in (40, 99):
+        for ask in (forecaster.predict, forecaster.predict_interval):
+            with pytest.raises(ValueError, match=f"^known must hold .* after {re.escape(str(index[99]))}; it has"):
+                ask(3, known=known[first])
+    for first in (100, 110):
+        forecaster.predict(3, known=known[first])
+    forecaster.update(data[(places >= 100) & (places < 105)])
+    with pytest.raises(ValueError, match=f"in its index after {re.escape(str(index[104]))}; it has"):
+        forecaster.predict(3, known=known[100])
+    with pytest.raises(ValueError, match=r"the index of .*known goes backwards"):
+        forecaster.predict(3, known=known[110][::-1])
+
+
+@pytest.mark.filterwarnings("ignore:the times of the index are uneven")
+def test_known_values_may_count_the_rows_to_come_where_times_are_uneven() -> None:
+    data = table(INDICES["times"])
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:100].drop(data.index[97]))
+    known = data[["price"]][100:103]
+    ahead = forecaster.predict(3, known=known)
+    for index in (ahead.index, pd.RangeIndex(3)):
+        pd.testing.assert_frame_equal(forecaster.predict(3, known=known.set_axis(index)), ahead)
+    with pytest.raises(ValueError, match=r"with times in its index after 2024-01-05 .*; it has periods, "):
+        forecaster.predict(3, known=known.set_axis(known.index.to_period("h")))
 
 
 @pytest.mark.parametrize(("kind", "how"), [("periods", "reindex"), ("times", "asfreq")])
