@@ -26,6 +26,7 @@ from models.forecasting.held_out import (
 )
 from models.forecasting.known_ahead import from_first
 from models.forecasting.lags import MOST_INPUTS
+from models.forecasting.naive_ahead import NaiveAhead, naive_ahead, said_of_naive
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.row_checks import check_rows, check_season, is_uneven
 from models.forecasting.season import shortest_season
@@ -48,7 +49,8 @@ class Learnt(NamedTuple):
     forecaster: the model with its units; its columns are `Columns.names`. columns: their roles. labels: of the data, in
     its own order. form: in which the data came. held_out: what the model was not fitted to. chosen: by that part.
     residuals: `residuals` for as many steps as are compared, and errors: mean squares of them in standard deviations.
-    season: in rows, of the naive forecast; None where there is none. uneven: whether the rows were.
+    season: in rows, of the naive forecast; None where there is none. uneven: whether the rows were. ahead: where
+    a naive forecast is clearly better; it is not written to disk.
     """
 
     forecaster: Forecaster
@@ -61,9 +63,11 @@ class Learnt(NamedTuple):
     errors: Mapping[str, np.ndarray]
     season: int | None
     uneven: bool = False
+    ahead: Sequence[NaiveAhead] = ()
 
     def say(self) -> None:
-        """Warns where a naive forecast has the smaller error over the steps compared, and where nothing was scored."""
+        """Warns where a naive forecast has the smaller error over the steps compared, or a clearly smaller one at
+        some, and where nothing was scored."""
         if np.isnan(self.errors["model"]).all():
             warnings.warn(
                 "nothing of the validation part could be scored, so that the model was compared with no naive "
@@ -84,6 +88,8 @@ class Learnt(NamedTuple):
                 "parameters or that",
                 stacklevel=4,
             )
+        elif self.ahead:
+            warnings.warn(said_of_naive(self.ahead, len(self.errors["model"])), stacklevel=4)
 
     def _diverging(self) -> str:
         """Returns words about the first step at which the model has more than `DIVERGED` times the error of the mean;
@@ -213,8 +219,10 @@ def compared_with_naive(learnt: Learnt) -> Learnt:
     scale = learnt.forecaster.scale[: len(learnt.columns.targets)].cpu().numpy()
     naive = [name for name in residuals if name != "model"]
     scored = np.logical_and.reduce([~np.isnan(residuals[name]) for name in naive])
-    errors = {name: _mean_square(part / scale, scored) for name, part in residuals.items()}
-    return learnt._replace(residuals=residuals["model"], errors=errors)
+    scaled = {name: part / scale for name, part in residuals.items()}
+    errors = {name: _mean_square(part, scored) for name, part in scaled.items()}
+    ahead = naive_ahead(scaled, scored, learnt.columns.targets)
+    return learnt._replace(residuals=residuals["model"], errors=errors, ahead=ahead)
 
 
 def mean_errors(learnt: Learnt) -> np.ndarray:
