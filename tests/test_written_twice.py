@@ -9,6 +9,7 @@ import torch
 
 from data.base import Sequences, Standardiser, is_constant
 from data.tables import times
+from data.tables.working_days import working_day_steps
 from models.forecasting import frame, times_ahead, training
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 from pipeline.job import fit
@@ -27,6 +28,11 @@ DATES = {
     "days": pd.date_range("2024-02-27", periods=4, freq="D"),
     "hours": pd.date_range("2024-02-28 22:00", periods=4, freq="h"),
     "working days": pd.date_range("2024-05-01", periods=7, freq="B"),
+    "working days but for three": pd.bdate_range("2024-03-01", "2024-05-10").delete([20, 21, 43]),
+    "working days at five, but for one": pd.date_range("2024-03-01 17:00", periods=20, freq="B").delete(4),
+    "working days, three missing in a row": pd.bdate_range("2024-03-01", periods=40).delete([20, 21, 22]),
+    "two weeks of working days but for one": pd.bdate_range("2024-03-01", periods=15).delete(4),
+    "days but for two": pd.date_range("2024-03-01", periods=40).delete([20, 30]),
     "month ends": pd.date_range("2024-01-31", periods=4, freq="ME"),
     "two month ends": pd.DatetimeIndex(["2024-01-31", "2024-02-29"]),
     "quarters, on a day of the month": pd.DatetimeIndex(["2024-01-15", "2024-04-15", "2024-07-15"]),
@@ -62,6 +68,13 @@ def test_dates_go_on_alike(dates: pd.DatetimeIndex) -> None:
     assert times.months_apart(dates) == frame.months_apart(dates)
     later = times_ahead.times_after(dates, 3)
     np.testing.assert_array_equal(times.times_after(dates.to_numpy(), 3), np.asarray(later, dtype=dates.dtype))
+
+
+def test_working_days_are_told_alike() -> None:
+    for name, dates in DATES.items():
+        told = times_ahead.skips_working_days(dates)
+        assert told == (working_day_steps(dates.to_numpy()) is not None), name
+        assert told == ("but for" in name and name.startswith("working"))
 
 
 @pytest.mark.parametrize("numbers", [[0.0, 0.5, 1.0], [3.0], [0.0, 1.0, 5.0, 6.0]])

@@ -19,7 +19,7 @@ from data.tables.columns import Use, numbers
 from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
 from data.tables.times import as_numbers, in_words, may_be_times, never_falls, read_times
-from data.tables.zones import in_zone, zone_of
+from data.tables.zones import in_zone, uneven_in, working_day_steps_in, zone_of
 
 IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
@@ -41,17 +41,27 @@ def in_time_order(
             f"{path}, row {row}: the same time stands twice in {label}; keep one of the rows, or give",
             give={"group": "COLUMN"},
         )
-    long = np.flatnonzero(steps > IRREGULAR * np.median(steps)) if len(steps) else steps
+    warn_of_uneven_steps(ordered, times[ordered], path, label, zone)
+    return ordered
+
+
+def warn_of_uneven_steps(rows: np.ndarray, times: np.ndarray, path: Path, label: str, zone: tzinfo | None) -> None:
+    """Warns where some steps between the times (row,) of a sequence are too long: of working days where one is missing,
+    as a weekend is none. rows (row,): the places of the times in the file."""
+    if not uneven_in(times, zone):
+        return
+    working = working_day_steps_in(times, zone)
+    steps = np.diff(as_numbers(times)) if working is None else working
+    long = np.flatnonzero(steps > IRREGULAR * np.median(steps))
     if len(long):
-        row = ordered[long[0] + 1]
+        place, missing = long[0] + 1, "rows" if working is None else "rows of working days"
         warnings.warn(
             f"{path}, {label}: time steps are uneven and are treated as equal; {len(long)} of {len(steps)} "
-            f"{'are' if len(long) > 1 else 'is'} long, the first ends in row {row + 2}, at "
-            f"{in_words(in_zone(times[row : row + 1], zone)[0])}; where rows are missing, put in one with the time "
-            "alone for each",
-            stacklevel=2,
+            f"{'are' if len(long) > 1 else 'is'} long, the first ends in row {rows[place] + 2}, at "
+            f"{in_words(in_zone(times[place : place + 1], zone)[0])}; where {missing} are "
+            "missing, put in one with the time alone for each",
+            stacklevel=3,
         )
-    return ordered
 
 
 def warn_of_times(values: np.ndarray, parts: Sequence[np.ndarray], path: Path, columns: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 from data.base import DataError
 from data.files.cells import numbers_of, said_of_cell
 from data.tables.digit_dates import FEWEST_DATES, dates_of_digits, refuse_dates_gone_wrong, warn_of_counts
+from data.tables.working_days import working_day_steps, working_days_after
 
 FEWEST_STEPS = 9
 UNEVEN = 1e-3  # of the step: two that differ by more are not the same
@@ -133,7 +134,8 @@ def uneven(times: np.ndarray) -> bool:
 
 def times_after(times: np.ndarray, count: int) -> np.ndarray:
     """Returns the times after the last one, (count,), by the median step; of dates by the step that pandas sees in
-    them (days, working days, ends of months, …), or by whole months, where there is one.
+    them (days, working days, ends of months, …), or by whole months, where there is one, and by working days where
+    single ones are missing (`working_day_steps`).
 
     Not a time (NaN, NaT) after a single one, which has no step.
     """
@@ -144,6 +146,8 @@ def times_after(times: np.ndarray, count: int) -> np.ndarray:
     if dates is not None and step is not None:
         return pd.date_range(dates[-1], periods=count + 1, freq=step)[1:].to_numpy().astype(times.dtype)
     months = None if dates is None else months_apart(dates)
+    if months is None and working_day_steps(times) is not None:
+        return working_days_after(times[-1], count).astype(times.dtype)
     if dates is None or months is None:
         return times[-1] + np.median(np.diff(times)) * np.arange(1, count + 1)
     later = [dates[-1] + pd.DateOffset(months=months * k) for k in range(1, count + 1)]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from data.base import DataError
 from data.tables.times import times_after, uneven
+from data.tables.working_days import working_day_steps
 
 OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$")
 LONGEST_OFFSET = 6  # characters: +01:00
@@ -72,6 +73,11 @@ def clocks_of(times: np.ndarray, zone: tzinfo | None) -> np.ndarray:
 def uneven_in(times: np.ndarray, zone: tzinfo | None) -> bool:
     """Returns `uneven` of times (row,) in UTC, on the clocks by which they go on."""
     return uneven(clocks_of(times, zone))
+
+
+def working_day_steps_in(times: np.ndarray, zone: tzinfo | None) -> np.ndarray | None:
+    """Returns `working_day_steps` of times (row,) in UTC, on the clocks by which they go on."""
+    return working_day_steps(clocks_of(times, zone))
 
 
 def times_after_in(times: np.ndarray, count: int, zone: tzinfo | None) -> Any:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+FEWEST_ROWS = 15  # of working days: three weeks
+MOST_TOGETHER = 2  # missing working days side by side, as Good Friday and Easter Monday are
+MOST_MISSING = 0.1  # of all working days from the first row to the last
+
+
 def read_times(column: pd.Series) -> pd.Index:
     """Returns times as they came in a column: numbers, dates, or texts that are dates by ISO 8601.
 
@@ -44,9 +49,24 @@ def refuse_disorder(times: Any) -> None:
         )
 
 
+def skips_working_days(times: pd.DatetimeIndex) -> bool:
+    """Says whether ascending dates are those of working days, from Monday to Friday, of which single ones may be
+    missing, as holidays are.
+
+    They are where all `FEWEST_ROWS` or more lie on Monday to Friday at one time of day, no more than `MOST_TOGETHER`
+    days are missing side by side, and no more than a share of `MOST_MISSING` of all.
+    """
+    clocks = times.tz_localize(None).to_numpy()
+    days = clocks.astype("datetime64[D]")
+    if len(times) < FEWEST_ROWS or not np.is_busday(days).all() or len(np.unique(clocks - days)) > 1:
+        return False
+    steps = np.busday_count(days[:-1], days[1:])
+    return bool(steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum())
+
+
 def times_after(times: Any, horizon: int) -> pd.Index:
-    """Returns the `horizon` times after the last one: dates by their own step (days, working days, whole months), else
-    by the median step; not a time (NaT, NaN) after a single one.
+    """Returns the `horizon` times after the last one: dates by their own step (days, working days, whole months), by
+    working days where single ones are missing, else by the median step; not a time (NaT, NaN) after a single one.
 
     Raises ValueError for times that go backwards or stand twice.
     """
@@ -59,6 +79,8 @@ def times_after(times: Any, horizon: int) -> pd.Index:
             later = index_after(times, horizon)
         if isinstance(later, pd.DatetimeIndex):
             return later
+        if skips_working_days(times):
+            return pd.date_range(times[-1], periods=horizon + 1, freq="B")[1:]
     if len(times) < 2:
         return pd.Index([times[0]] * horizon).where(np.zeros(horizon, bool))
     step = pd.Series(times).diff().median()

@@ -23,6 +23,13 @@ def test_dates_go_on_by_their_step(given: list[str], later: list[str]) -> None:
     assert times_ahead([times], 2, as_texts=True) == [str(time) for time in pd.to_datetime(pd.Series(later))]
 
 
+def test_working_days_but_for_holidays_go_on_as_such() -> None:
+    given = pd.bdate_range("2024-03-01", "2024-05-10").drop(["2024-03-29", "2024-04-01"])
+    for clocks in (given, given.tz_localize("Australia/Sydney")):
+        later = times_after(clocks, 2)
+        assert list(later) == list(pd.DatetimeIndex(["2024-05-13", "2024-05-14"], tz=clocks.tz))
+
+
 def test_numbers_go_on_and_a_single_time_has_no_step() -> None:
     numbers = read_times(pd.Series([3, 5, 7]))
     assert times_ahead([numbers], 2, as_texts=False) == [9.0, 11.0]

@@ -13,7 +13,7 @@ import pandas as pd
 from data.base import Sequences
 from data.files.table_files import TextFormat
 from data.tables.sequences import read_new_sequences
-from data.tables.zones import in_zone, times_after_in, uneven_in
+from data.tables.zones import in_zone, times_after_in, uneven_in, working_day_steps_in
 from pipeline.host.atomic import written_whole
 from pipeline.host.digits import with_sure_digits
 from pipeline.host.errors import PipelineError
@@ -50,7 +50,11 @@ def times_of_predictions(sequences: Sequences, horizon: int) -> pd.Index:
 
 
 def said_of_uneven_times(sequences: Sequences) -> None:
-    if any(uneven_in(own, sequences.zone) for own in sequences.times or ()):
+    uneven = [own for own in sequences.times or () if uneven_in(own, sequences.zone)]
+    working = [working_day_steps_in(own, sequences.zone) is not None for own in uneven]
+    if any(working):
+        print("single working days are missing; the forecast's times go on from Monday to Friday, holidays among them")
+    if not all(working):
         print("times are uneven; the forecast's times go on by the median step of each sequence")
 
 

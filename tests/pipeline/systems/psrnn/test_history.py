@@ -108,6 +108,13 @@ def test_uneven_times_of_a_file_are_said_once(capsys: pytest.CaptureFixture[str]
         sequences: Any = SimpleNamespace(times=times, zone=None)
         said_of_uneven_times(sequences)
         assert capsys.readouterr().out.count("times are uneven; the forecast's times go on by the median step") == lines
+    days = np.arange("2024-01-01", "2024-03-01", dtype="datetime64[D]")
+    working = np.delete(days[np.is_busday(days)], 9).astype("datetime64[ns]")
+    sequences = SimpleNamespace(times=(working, working), zone=None)
+    said_of_uneven_times(sequences)
+    assert capsys.readouterr().out == (
+        "single working days are missing; the forecast's times go on from Monday to Friday, holidays among them\n"
+    )
 
 
 def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, client, tmp_path: Path) -> None:
