@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -12,6 +14,8 @@ SEASONS = 3  # whole seasons that the longest sequence has to have
 LEAST_PEAK = 0.3  # autocorrelation of a season
 NEARLY = 0.95  # of a peak's height: another one that counts as much
 LEAST_RISE = 0.2  # of the peak above the deepest trough before it
+CLEAR_GAIN = 0.25  # of what a shorter season leaves (1 - its peak): a multiple that gains more is the season
+CLEAR_LEAD = 0.2  # of its own peak: a multiple that leads by more is the season, also where noise leaves much
 
 
 def without_trend(values: Tensor, mask: Tensor) -> Tensor:
@@ -72,17 +76,31 @@ def clear_peaks(part: MaskedSequences, *, most: int | None = None) -> dict[int, 
 
 
 def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int, float] | None:
-    """Returns the lag, in steps, of the highest of the `clear_peaks`, the first of equals, and its height; None where
-    there is none."""
-    peaks = clear_peaks(part, most=most)
-    return max(peaks.items(), key=lambda peak: peak[1]) if peaks else None
+    """Returns the season in steps and its peak: the lag of the highest of the `clear_peaks`, or the shortest of which
+    it is a multiple and no clearly higher one. Returns None where there is no peak.
+
+    Multiples of a season have nearly its peak, so that noise makes one of them the highest. A peak h is clearly higher
+    than a shorter one s where h - s is more than `CLEAR_GAIN` of 1 - s, or more than `CLEAR_LEAD` of h.
+    """
+    return _shortest_of(clear_peaks(part, most=most), nearly=1.0)
 
 
 def shortest_season(part: MaskedSequences) -> int | None:
     """Returns the season of `find_season`, in steps, or the shortest of which it is a multiple and whose peak is nearly
     as high: of a day and two days, the day."""
-    peaks = clear_peaks(part)
+    season = _shortest_of(clear_peaks(part), nearly=NEARLY)
+    return None if season is None else season[0]
+
+
+def _shortest_of(peaks: Mapping[int, float], *, nearly: float) -> tuple[int, float] | None:
+    """Returns the first of ascending peaks that divides the highest, or that one, and its height, see `find_season`.
+    nearly: share of the highest from which on a peak counts as much."""
     if not peaks:
         return None
-    season, height = max(peaks.items(), key=lambda peak: peak[1])
-    return next(lag for lag, own in peaks.items() if season % lag == 0 and own >= NEARLY * height)
+    season, highest = max(peaks.items(), key=lambda peak: peak[1])
+
+    def counts(height: float) -> bool:
+        lead = highest - height
+        return height >= nearly * highest or lead <= min(CLEAR_GAIN * (1.0 - height), CLEAR_LEAD * highest)
+
+    return next((lag, height) for lag, height in peaks.items() if season % lag == 0 and counts(height))

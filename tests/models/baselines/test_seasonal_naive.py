@@ -14,7 +14,7 @@ from models.baselines.seasonal_naive import Seasonal, SeasonalNaive
 from models.forecasting import rolling
 from models.forecasting.filtering import MaskedSequences, filter_sequences, filter_unequal
 from models.forecasting.rolling import forecast_from_everywhere, roll
-from models.forecasting.season import autocorrelation, find_season
+from models.forecasting.season import autocorrelation, find_season, shortest_season
 from oracles import final_state
 from small_problems import oscillation, small_problem, with_gap
 
@@ -196,3 +196,35 @@ def test_the_method_finds_its_season_or_says_that_there_is_none() -> None:
 def test_a_pure_wave_has_its_own_period_and_not_a_multiple() -> None:
     wave = torch.sin(2 * math.pi * torch.arange(600, dtype=torch.float64) / 25).reshape(1, -1, 1)
     assert (find_season(whole(wave)) or (0,))[0] == 25
+
+
+def beside_noise(wave: Tensor, *, seed: int) -> MaskedSequences:
+    """A wave (time,) with some noise in one column and noise alone in another."""
+    found = torch.stack([wave, torch.zeros_like(wave)], 1) + normal(1, len(wave), 2, seed=seed) * torch.tensor(
+        [0.3, 1.0]
+    )
+    return whole((found - found.mean(1, keepdim=True)) / found.std(1, keepdim=True))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_beside_it_makes_no_multiple_of_a_season_the_season(seed: int) -> None:
+    week = torch.tensor([-1.0, -0.5, 0.25, 0.0, 1.25], dtype=torch.float64).repeat(100)
+    part = beside_noise(week, seed=seed)
+    for found in ((find_season(part) or (0,))[0], shortest_season(part)):
+        assert found == 5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_half_a_season_with_a_much_lower_peak_is_not_the_season(seed: int) -> None:
+    time = torch.arange(500, dtype=torch.float64)
+    wave = torch.sin(2 * math.pi * time / 6) + 0.45 * torch.sin(2 * math.pi * time / 12)
+    part = beside_noise(wave, seed=seed)
+    for found in ((find_season(part) or (0,))[0], shortest_season(part)):
+        assert found == 12
+
+
+def test_a_week_that_explains_most_of_what_a_day_leaves_is_the_season() -> None:
+    time = torch.arange(24 * 7 * 12, dtype=torch.float64)
+    weekend = ((time // 24) % 7 >= 5).double()
+    wave = torch.sin(2 * math.pi * time / 24) + 1.5 * weekend
+    assert (find_season(whole(wave.reshape(1, -1, 1))) or (0,))[0] == 168
