@@ -21,7 +21,7 @@ from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
 from models.forecasting.training import Descent, train_by_gradient
-from models.runtime.parameters import MOST_EPOCHS, one_of, whole_number
+from models.runtime.parameters import MOST_EPOCHS, one_of, shown, whole_number
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 
@@ -29,6 +29,7 @@ RIDGES = (1e-3, 1.0, 1e2, 1e4)  # of lags, and of the state; all pairs are tried
 LAGS = (0, 1, 2, 4, 8, 16, 24)
 READOUTS = ("linear", "grouped", "kernel")
 KERNEL = GroupedSettings(lags=4, count=400, bandwidth=1.5, whiten=0.5)
+OF_COMMANDS = {"auto": 'lags="auto"', "skip": "lags=2, say"}  # readouts of the command line, as they are written here
 DIRECT = 24  # steps ahead that have a regression of their own, where the number is left open
 READOUT = ReadoutSettings(0, RIDGES, "none", RIDGES)  # of the state alone, before lags are chosen
 
@@ -60,9 +61,19 @@ class ReadoutEstimator(ForecastingEstimator):
 
     def _check(self) -> None:
         if not isinstance(self.readout, GroupedSettings):
+            self._refuse_name_of_command()
             one_of("readout", self.readout, READOUTS)
         if not isinstance(self.direct, bool):
             whole_number("direct", self.direct)
+
+    def _refuse_name_of_command(self) -> None:
+        """Raises ValueError for a readout that the command line has and that is a number of lags here."""
+        written = OF_COMMANDS.get(self.readout) if isinstance(self.readout, str) and hasattr(self, "lags") else None
+        if written:
+            raise ValueError(
+                f"readout must be one of {', '.join(READOUTS)}, got {shown(self.readout)}, which is the command line's "
+                f"name for {written}; give that, and leave readout out"
+            )
 
     def _steps(self) -> bool | int:
         """Returns `direct`, or the settings' own where it is False and they ask for more than the next step."""

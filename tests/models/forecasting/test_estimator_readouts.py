@@ -115,6 +115,8 @@ def test_horizons_further_ahead_than_the_series_are_refused(readout: str) -> Non
     ("parameters", "error", "message"),
     [
         ({"readout": "kernels"}, ValueError, "readout must be one of linear, grouped, kernel, got 'kernels'"),
+        ({"readout": "auto"}, ValueError, "'auto', which is the command line's name for lags=\"auto\"; give that, and"),
+        ({"readout": "skip"}, ValueError, "'skip', which is the command line's name for lags=2, say; give that, and"),
         ({"readout": 3}, TypeError, "readout must be one of linear, grouped, kernel, got 3"),
         ({"direct": 0}, ValueError, "direct must be"),
         ({"direct": "yes"}, TypeError, "direct must be"),
