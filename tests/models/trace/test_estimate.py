@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Diagonal, OracleError
 from models.trace.queries import QueryDraw
 from models.trace.standard_errors import ERRORS
+from models.trace.unfinished import Left
 
 SIZE = 200
 INDEX = torch.arange(1, SIZE + 1, dtype=torch.float64)
@@ -343,8 +344,9 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], error: type[Excep
 def test_a_function_of_numpy_is_that_of_torch() -> None:
     """But for the last digits: the two libraries have programs of their own for an exponential."""
     matrix = symmetric("0.8^i")
-    one, other = (astuple(estimate_trace(matrix, function=f, products=12, seed=3)) for f in (np.exp, torch.exp))
-    for value, same in zip(one, other, strict=True):
+    one, other = (estimate_trace(matrix, function=f, products=12, seed=3) for f in (np.exp, torch.exp))
+    assert one.left == pytest.approx(other.left, rel=0.1)  # what rounding may make of it is itself made of last digits
+    for value, same in zip(*(astuple(replace(own, left=Left())) for own in (one, other)), strict=True):
         assert value == (pytest.approx(same, rel=1e-12) if isinstance(same, float) else same)
 
 
