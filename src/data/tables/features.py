@@ -16,7 +16,8 @@ from data.base import DataError
 from data.files.table_files import Table
 
 LIKENESS = 0.7  # of difflib's ratio, from 0 to 1: a column that is less alike is not suggested
-FEWEST = 10  # rows, of which fewer may rise by equal steps by chance
+FEWEST = 10  # rows, of which fewer may rise by one by chance
+YEARS = (1500, 2200)
 NAMELESS = re.compile(r"Unnamed: \d+(_level_\d+)?")  # what pandas calls a column without a name
 
 
@@ -58,13 +59,13 @@ def counts_rows(column: Any) -> bool:
 
 
 def numbers_rows(column: Any) -> bool:
-    """Returns true for whole numbers that rise by one and the same step from row to row, `FEWEST` rows at least."""
+    """Returns true for whole numbers that rise by one from row to row, `FEWEST` rows at least; years do not count."""
     whole = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     if not whole or len(column) < FEWEST or column.isna().any():
         return False
     values = column.to_numpy(np.float64)
-    steps = np.diff(values)
-    return bool((values == np.round(values)).all()) and bool(steps[0] > 0) and bool((steps == steps[0]).all())
+    rises = bool((values == np.round(values)).all()) and bool((np.diff(values) == 1).all())
+    return rises and not YEARS[0] <= values[0] <= values[-1] <= YEARS[1]
 
 
 def warn_of_numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> None:
@@ -72,7 +73,7 @@ def warn_of_numbers(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> 
     found = [name for name in columns if numbers_rows(frame[name])] if len(columns) > 1 else []
     if found:
         warnings.warn(
-            f"{path}: column {found[0]!r} rises by the same step in every row and is an input like the others; if it "
+            f"{path}: column {found[0]!r} rises by one in every row and is an input like the others; if it "
             "only numbers the rows, leave it out by naming the other inputs as columns",
             stacklevel=3,
         )

@@ -51,7 +51,7 @@ class Translator(SavedEstimator):
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
     tokens on each side. Of some hundreds of short pairs updates=20 is enough, and tokens=400 is faster still. A
-    terminal shows a bar of the epochs after five seconds.
+    terminal shows a bar of the epochs.
 
     After `fit`: `predictor_`, the fitted `models.experts.predictor.TranslationPredictor`; `curve_`, training loss and
     validation nats of each epoch.

@@ -140,22 +140,33 @@ class SentimentReader(SavedEstimator):
         each class.
 
         A sample without a step to read counts for nothing, and a warning of `predict` names it; a class that was not
-        learned counts as missed. Raises NotFittedError before `fit`, and ValueError as that, and where no sample can be
-        read.
+        learned counts as missed. Raises NotFittedError before `fit`, and ValueError as that, where no sample can be
+        read, and where no label is a class that was learned.
         """
         found = self.predict(samples)
         wanted = labels_of(samples, len(found))
+        self._refuse_other_labels(wanted, samples["labels"])
         known = np.array([not is_missing(own) for own in found.tolist()])
         if not known.any():
             raise ValueError("no sample has a step to read; there is nothing to score")
         if self.predictor_.classes:
-            refuse_missing(samples["labels"])
             numbers = {name: place for place, name in enumerate(self.predictor_.classes)}
             true, named = ([numbers.get(own, -1) for own in each[known].tolist()] for each in (wanted, found))
             return {"accuracy": accuracy(true, named), "f1": f1(true, named)}
         true, read = scores_in(wanted).double().numpy()[known], found[known]
         related = correlation(true, read)
         return {"mae": mean_absolute_error(true, read)} | ({} if related is None else {"correlation": related})
+
+    def _refuse_other_labels(self, given: np.ndarray, labels: Sequence[Any]) -> None:
+        """Raises ValueError for missing labels of classes, and where none of them is a class that was learned."""
+        if not self.predictor_.classes:
+            return
+        refuse_missing(labels)
+        if not set(given.tolist()) & set(self.predictor_.classes):
+            raise ValueError(
+                f"no label is one of the classes that were learned: {given.tolist()[0]!r} is none of "
+                f"{', '.join(map(repr, self.predictor_.classes[:5]))}; give labels of the same type"
+            )
 
     @property
     def classes_(self) -> np.ndarray:

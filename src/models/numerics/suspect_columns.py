@@ -10,7 +10,8 @@ import numpy as np
 
 from models.numerics.standardisation import ROUNDING
 
-FEWEST = 10  # rows, of which fewer may rise by equal steps by chance
+FEWEST = 10  # rows, of which fewer may rise by one by chance
+YEARS = (1500, 2200)
 NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)?(_level_\d+)?")  # what pandas calls a column without a name
 
 
@@ -53,16 +54,15 @@ def said_of_counter(label: Any, used: str) -> str:
 
 
 def numbers_rows(values: np.ndarray) -> bool:
-    """Says whether a column (row,) holds whole numbers that rise by one and the same step in every row, as those of
-    records do."""
-    steps = np.diff(values)
+    """Says whether a column (row,) holds whole numbers that rise by one in every row, as those of records do; years do
+    not count."""
     whole = len(values) >= FEWEST and bool((values == np.round(values)).all())
-    return whole and bool(steps[0] > 0) and bool((steps == steps[0]).all())
+    return whole and bool((np.diff(values) == 1).all()) and not YEARS[0] <= values[0] <= values[-1] <= YEARS[1]
 
 
 def said_of_numbers(label: Any) -> str:
     """Returns what is said of an input that `numbers_rows` and has a name."""
     return (
-        f"column {label!r} rises by the same step in every row and is an input like the others; if it only numbers the "
+        f"column {label!r} rises by one in every row and is an input like the others; if it only numbers the "
         "rows, leave it out, with drop"
     )

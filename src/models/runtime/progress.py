@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-PATIENCE = 5.0  # seconds that a training may take without a bar
 CountListener = Callable[[int], object]
 _listener: ContextVar[CountListener | None] = ContextVar("listener", default=None)
 
@@ -33,13 +32,13 @@ def advanced(rows: int) -> None:
 def epochs_shown(epochs: int) -> Iterator[Callable[[float, float], None]]:
     """Gives what takes the training and the validation loss of each epoch, and shows a bar of so many epochs with both.
 
-    The bar appears on standard error after `PATIENCE` seconds, is cleared away at the end, and stays away where
-    standard error is no terminal. A validation loss of NaN is not shown.
+    The bar stands on standard error from the beginning, is cleared away at the end, and stays away where standard error
+    is no terminal. A validation loss of NaN is not shown.
     """
     from tqdm import tqdm  # here, since a model that only predicts does not need it
 
     settings = {"unit": "epoch", "mininterval": 0, "miniters": 1, "leave": False, "disable": None}
-    with tqdm(total=epochs, desc="fit", delay=PATIENCE, **settings) as bar:
+    with tqdm(total=epochs, desc="fit", **settings) as bar:
 
         def shown(training: float, validation: float) -> None:
             losses = {"loss": training} | ({} if math.isnan(validation) else {"validation": validation})

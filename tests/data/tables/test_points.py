@@ -99,13 +99,14 @@ def test_an_input_that_numbers_the_rows_is_warned_of_unless_it_is_named(houses: 
     table = pd.read_csv(houses, **EXACT)[[*INPUTS, "price"]]
     table["price"] = table["age"] ** 2  # which rises no longer
     table.assign(id=range(1001, 1051)).to_csv(houses, index=False)
-    with pytest.warns(UserWarning, match=r"houses\.csv: column 'id' rises by the same step in every row and is an inp"):
+    with pytest.warns(UserWarning, match=r"houses\.csv: column 'id' rises by one in every row and is an inp"):
         found = load(path=str(houses), target="price")
     assert found.input_names == (*INPUTS, "id")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load(path=str(houses), target="price", columns=[*INPUTS, "id"])
-        for numbers in (range(1050, 1000, -1), [0, *range(2, 51)], [each / 2 for each in range(50)]):
+        for numbers in (range(1050, 1000, -1), [0, *range(2, 51)], [each / 2 for each in range(50)],
+                        range(1960, 2010), range(0, 250, 5)):  # fmt: skip
             table.assign(id=numbers).to_csv(houses, index=False)
             load(path=str(houses), target="price")
         table[["price"]].assign(day=range(50)).to_csv(houses, index=False)  # the only input

@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.runtime import progress
 from models.runtime.early_stopping import Course, EarlyStopping
 from models.runtime.objective import Loss
 
@@ -48,9 +47,9 @@ def trained(validated: bool = True) -> None:
 
 @pytest.mark.parametrize("validated", [True, False])
 def test_a_training_shows_its_epochs_and_losses_on_a_terminal(monkeypatch: pytest.MonkeyPatch, validated: bool) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     trained(validated)
+    assert "fit:   0%" in terminal.getvalue()
     assert "fit:  67%" in terminal.getvalue()
     assert "2/3" in terminal.getvalue()
     assert "loss=" in terminal.getvalue()
@@ -58,11 +57,11 @@ def test_a_training_shows_its_epochs_and_losses_on_a_terminal(monkeypatch: pytes
     assert "nan" not in terminal.getvalue()
 
 
-def test_a_short_training_and_a_log_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_leaves_no_line_on_a_terminal_and_nothing_in_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     trained()
-    assert not terminal.getvalue().strip("\r ")
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    assert terminal.getvalue().endswith("\r")
+    assert "\n" not in terminal.getvalue()
     monkeypatch.setattr(sys, "stderr", log := io.StringIO())
     trained()
     assert not log.getvalue()

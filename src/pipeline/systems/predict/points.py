@@ -36,6 +36,6 @@ def predicted_points(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame,
         wide = NormalDist().inv_cdf((1 + settings.interval) / 2) * found["standard_deviation"]
         found = found.assign(lower=found["mean"] - wide, upper=found["mean"] + wide)
     found, lost = with_sure_digits(found, found.columns), int((~whole).sum())
-    found.insert(0, "row", np.arange(1, len(found) + 1))
+    found.insert(0, "data_row", np.arange(1, len(found) + 1))
     gaps = f" ({lost} with an empty cell have none)" if lost else ""
     return found, f"mean and standard deviation of {told['target']} for {len(found)} rows{gaps}"

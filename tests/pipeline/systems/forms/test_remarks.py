@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.job.curve import EpochRow, Progress
@@ -41,6 +43,15 @@ def test_enough_updates_are_doubled_where_the_nearest_image_is_ahead() -> None:
     assert advice({"test_cer": 5.0}, long, own(25)) == []
     behind = advice({"test_cer": 50.0, "test_cer_retrieval": 10.0}, long, own(25))
     assert behind[0].endswith("to try: recognition.epochs=50 (about 5000 updates)")
+
+
+def test_more_epochs_are_not_advised_where_they_gain_nothing() -> None:
+    behind = {"test_cer": 50.0, "test_cer_retrieval": 10.0}
+    taken_back = curve(0)
+    taken_back.rows[-1] = replace(taken_back.rows[-1], accepted=False)
+    for own_curve in (curve(10, updates=100), taken_back):
+        (said,) = advice(behind, own_curve, own(25))
+        assert said.endswith("to try: recognition.learning_rate=0.0015, or more images")
 
 
 def test_patience_that_ended_a_training_is_named() -> None:

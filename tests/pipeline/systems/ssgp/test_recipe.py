@@ -91,8 +91,8 @@ def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, c
     mean, deviation = load_predictor(
         mlflow.artifacts.download_artifacts(f"{run.info.artifact_uri}/parameters")
     ).predict(new[["rooms"]].dropna())
-    assert list(found) == ["row", "mean", "standard_deviation", "lower", "upper"]
-    assert found["row"].tolist() == [1, 2, 3]
+    assert list(found) == ["data_row", "mean", "standard_deviation", "lower", "upper"]
+    assert found["data_row"].tolist() == [1, 2, 3]
     kept = found.dropna()
     assert kept.index.tolist() == [0, 2]
     assert kept["mean"].to_numpy() == pytest.approx(mean)

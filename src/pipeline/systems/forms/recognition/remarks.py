@@ -18,7 +18,7 @@ def advice(metrics: Mapping[str, float], curve: Progress | None, own: FormsFit) 
     That is so where the nearest training image has clearly fewer wrong characters on the test part, where the model
     before training was kept, and where the last epoch was kept after fewer than `ENOUGH` updates.
     """
-    if curve is None or own.epochs == 0:
+    if curve is None or curve.rows[-1].step == 0:
         return []
     said, updates = [*behind(metrics), *kept_in_words(curve)], curve.rows[-1].step
     return [f"After {updates} updates {', and '.join(said)}; to try: {to_try(curve, own)}"] if said else []
@@ -43,10 +43,13 @@ def kept_in_words(curve: Progress) -> list[str]:
 
 
 def to_try(curve: Progress, own: FormsFit) -> str:
-    """Returns the setting that trains for about `ENOUGH` updates, or for twice as many where there were so many; where
-    patience ended the training, the one that goes without it."""
+    """Returns what may help. Fewer updates than `ENOUGH` become so many, and more twice as many where the best epoch is
+    the last one. Where patience ended the training it is left out. Else more epochs gain nothing, as where training was
+    taken back: smaller steps may, or more images."""
     last = curve.rows[-1]
     if own.patience is not None and last.epoch < own.epochs:
         return "recognition.patience=null"
+    if not last.accepted or (last.step >= ENOUGH and curve.kept.epoch < last.epoch):
+        return f"recognition.learning_rate={own.learning_rate / 2:g}, or more images"
     wanted = ENOUGH if last.step < ENOUGH else 2 * last.step
     return f"recognition.epochs={-(-wanted * last.epoch // last.step)} (about {wanted} updates)"
