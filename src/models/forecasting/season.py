@@ -57,6 +57,13 @@ def autocorrelation(part: MaskedSequences, *, most: int) -> Tensor:
     return total / total[0]
 
 
+def pairs_left(part: MaskedSequences, lag: int) -> float:
+    """Returns Σ max(n - lag, 0) / Σ n over sequences of n rows: the share by which r of a lag falls in
+    `autocorrelation` for its fewer products."""
+    rows = before_end(part.mask).sum(1)
+    return float((rows - lag).clamp(min=0).sum() / rows.sum())
+
+
 def clear_peaks(part: MaskedSequences, *, most: int | None = None) -> dict[int, float]:
     """Returns the heights of the clear peaks of the `autocorrelation` by their lags, in steps, ascending.
 
@@ -79,28 +86,32 @@ def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int,
     """Returns the season in steps and its peak: the lag of the highest of the `clear_peaks`, or the shortest of which
     it is a multiple and no clearly higher one. Returns None where there is no peak.
 
-    Multiples of a season have nearly its peak, so that noise makes one of them the highest. A peak h is clearly higher
-    than a shorter one s where h - s is more than `CLEAR_GAIN` of 1 - s, or more than `CLEAR_LEAD` of h.
+    Multiples of a season have nearly its peak, so that noise makes one of them the highest. Two peaks are compared by
+    their heights over `pairs_left`, no more than 1 each, since the sum of a longer lag has fewer products. Such a
+    height h is clearly higher than that of a shorter lag s where h - s is more than `CLEAR_GAIN` of 1 - s, or more than
+    `CLEAR_LEAD` of h.
     """
-    return _shortest_of(clear_peaks(part, most=most), nearly=1.0)
+    return _shortest_of(part, clear_peaks(part, most=most), nearly=1.0)
 
 
 def shortest_season(part: MaskedSequences) -> int | None:
     """Returns the season of `find_season`, in steps, or the shortest of which it is a multiple and whose peak is nearly
     as high: of a day and two days, the day."""
-    season = _shortest_of(clear_peaks(part), nearly=NEARLY)
+    season = _shortest_of(part, clear_peaks(part), nearly=NEARLY)
     return None if season is None else season[0]
 
 
-def _shortest_of(peaks: Mapping[int, float], *, nearly: float) -> tuple[int, float] | None:
+def _shortest_of(part: MaskedSequences, peaks: Mapping[int, float], *, nearly: float) -> tuple[int, float] | None:
     """Returns the first of ascending peaks that divides the highest, or that one, and its height, see `find_season`.
     nearly: share of the highest from which on a peak counts as much."""
     if not peaks:
         return None
-    season, highest = max(peaks.items(), key=lambda peak: peak[1])
+    season = max(peaks, key=lambda lag: peaks[lag])
+    level = {lag: min(height / pairs_left(part, lag), 1.0) for lag, height in peaks.items()}
+    highest = level[season]
 
-    def counts(height: float) -> bool:
-        lead = highest - height
-        return height >= nearly * highest or lead <= min(CLEAR_GAIN * (1.0 - height), CLEAR_LEAD * highest)
+    def counts(lag: int) -> bool:
+        lead = highest - level[lag]
+        return level[lag] >= nearly * highest or lead <= min(CLEAR_GAIN * (1.0 - level[lag]), CLEAR_LEAD * highest)
 
-    return next((lag, height) for lag, height in peaks.items() if season % lag == 0 and counts(height))
+    return next((lag, height) for lag, height in peaks.items() if season % lag == 0 and counts(lag))

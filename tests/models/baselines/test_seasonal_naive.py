@@ -223,6 +223,26 @@ def test_half_a_season_with_a_much_lower_peak_is_not_the_season(seed: int) -> No
         assert found == 12
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("steps", [48, 60])
+def test_a_short_series_has_its_longer_season(steps: int, seed: int) -> None:
+    """r falls by a quarter from a lag of 0 to one of 12 among 48 rows, and half the season falls by an eighth."""
+    time = torch.arange(steps, dtype=torch.float64)
+    wave = torch.sin(2 * math.pi * time / 6) + 0.35 * torch.sin(2 * math.pi * time / 12)
+    one, three = (wave.reshape(1, -1, 1) + 0.1 * normal(count, steps, 1, seed=seed) for count in (1, 3))
+    for part in (whole(one), whole(three)):
+        for found in ((find_season(part) or (0,))[0], shortest_season(part)):
+            assert found == 12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_weeks_are_the_season_where_every_second_week_has_a_day_of_its_own(seed: int) -> None:
+    days = torch.arange(280)
+    week = torch.tensor([0.0, 0.3, 0.4, 0.1, 0.6, 1.4, 1.1], dtype=torch.float64)
+    values = week[days % 7] + 0.4 * (days % 14 == 0) + 0.1 * normal(280, seed=seed)
+    assert (find_season(whole(values.reshape(1, -1, 1))) or (0,))[0] == 14
+
+
 def test_a_week_that_explains_most_of_what_a_day_leaves_is_the_season() -> None:
     time = torch.arange(24 * 7 * 12, dtype=torch.float64)
     weekend = ((time // 24) % 7 >= 5).double()
