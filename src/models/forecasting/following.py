@@ -97,8 +97,8 @@ def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
     index, own = told_ahead(tail, horizon), group.index
     if index is None and own is not None and not _may_follow(own, tail):
         raise ValueError(
-            f"{wanted}, with {contents(tail)} in its index after {tail[-1]}; it has {contents(own)}, {own[0]} to "
-            f"{own[-1]}; give it theirs, or an array"
+            f"{wanted}, with {_with_frequency(tail)} in its index after {tail[-1]}; it has {_with_frequency(own)}, "
+            f"{own[0]} to {own[-1]}; give it theirs, or an array"
         )
     if index is None or own is None or _are_of(own, index, index[0] - tail[-1]):
         return
@@ -125,10 +125,15 @@ def _are_of(own: Any, index: Any, step: Any) -> bool:
 
 def _may_follow(own: Any, tail: Any) -> bool:
     """Says whether rows can come after an end that tells no step: times, periods and spans are followed by later ones
-    of their kind, or by row numbers, as forecasts then have them; any rows may follow other ends."""
+    of their kind and frequency, or by row numbers, as forecasts then have them; any rows may follow other ends."""
     if tail is None or not (_dated(tail) or tail.dtype.kind == "m") or contents(own) == "numbers":
         return True
-    return contents(own) == contents(tail) and bool(tail[-1] < own[0])
+    comparable = own.dtype == tail.dtype if holds_periods(tail) else contents(own) == contents(tail)
+    return comparable and bool(tail[-1] < own[0])
+
+
+def _with_frequency(index: Any) -> str:
+    return f"periods ({index.freqstr})" if holds_periods(index) else contents(index)
 
 
 def _dated(index: Any) -> bool:

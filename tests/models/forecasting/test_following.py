@@ -101,7 +101,7 @@ def test_known_values_may_count_the_rows_to_come_where_times_are_uneven() -> Non
     ahead = forecaster.predict(3, known=known)
     for index in (ahead.index, pd.RangeIndex(3)):
         pd.testing.assert_frame_equal(forecaster.predict(3, known=known.set_axis(index)), ahead)
-    with pytest.raises(ValueError, match=r"with times in its index after 2024-01-05 .*; it has periods, "):
+    with pytest.raises(ValueError, match=r"with times in its index after 2024-01-05 .*; it has periods \(h\), "):
         forecaster.predict(3, known=known.set_axis(known.index.to_period("h")))
 
 
@@ -120,6 +120,20 @@ def test_periods_with_gaps_are_taken_as_times_are(kind: str, how: str) -> None:
         pytest.raises(ValueError, match="calendar and season go by the index, which has no even step where it ends"),
     ):
         LastValueForecaster(calendar=["weekday"]).fit(uneven)
+
+
+@pytest.mark.filterwarnings("ignore:the times of the index are uneven")
+def test_known_values_of_periods_of_another_frequency_are_refused_where_periods_end_uneven() -> None:
+    months = pd.period_range("2010-01", periods=ROWS, freq="M")
+    data = table(months)
+    forecaster = VARForecaster(covariates="price", orders=1).fit(data[:103].drop(months[[97, 98, 100]]))
+    days = pd.period_range("2018-08-01", periods=3, freq="D")
+    with pytest.raises(
+        ValueError, match=r"with periods \(M\) .* 2018-07; it has periods \(D\), 2018-08-01 to"
+    ) as refused:
+        forecaster.predict(3, known=data[["price"]][103:106].set_axis(days))
+    assert "\n" not in str(refused.value)
+    forecaster.predict(3, known=data[["price"]][103:106])
 
 
 @pytest.mark.parametrize("kind", ["periods", "times"])
