@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 CLEAR = 0.05  # of the model's error: by how much less a naive forecast has to have
+CHANCE = 0.025  # of a lead by noise alone at one step, in whichever of the columns that are looked at
 FEWEST = 10  # forecasts that do not overlap: fewer tell nothing of a single step
 MOST_NAMED = 3  # columns that are named
 
@@ -29,16 +31,22 @@ def naive_ahead(residuals: Mapping[str, np.ndarray], scored: np.ndarray, columns
 
     residuals: truth − forecast (forecast, horizon, column) in standard deviations by what forecasts, "model" and the
     naive ones. scored: which of them count, bool of that shape. Clearly better is a mean squared error that is at least
-    `CLEAR` of the model's smaller, and by more than the standard error of the difference. For that, forecasts that
-    overlap count as one: h steps ahead, n forecasts are n / h.
+    `CLEAR` of the model's smaller, and by more than z standard errors of the difference: Φ(z) = 1 - `CHANCE` / columns,
+    where all columns together are one. For these, forecasts that overlap count as one: h steps ahead, n forecasts are
+    n / h.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         squared = {name: np.square(part) for name, part in residuals.items()}
-        together = _best(squared, scored, None)
+        together = _best(squared, scored, None, standard_errors=_needed(1))
         if together or len(columns) < 2:
             return together
         alone = [
-            _best({name: part[:, :, [place]] for name, part in squared.items()}, scored[:, :, [place]], column)
+            _best(
+                {name: part[:, :, [place]] for name, part in squared.items()},
+                scored[:, :, [place]],
+                column,
+                standard_errors=_needed(len(columns)),
+            )
             for place, column in enumerate(columns)
         ]
     return [each for found in alone for each in found]
@@ -62,12 +70,19 @@ def _place(ahead: NaiveAhead) -> str:
     return f"{column}at {_horizons(ahead.steps)} ({ahead.name}: {errors})"
 
 
-def _best(squared: Mapping[str, np.ndarray], scored: np.ndarray, column: Any) -> list[NaiveAhead]:
+def _needed(columns: int) -> float:
+    """Returns how many standard errors a lead has to have where the largest of so many columns is told."""
+    return NormalDist().inv_cdf(1.0 - CHANCE / columns)
+
+
+def _best(
+    squared: Mapping[str, np.ndarray], scored: np.ndarray, column: Any, *, standard_errors: float
+) -> list[NaiveAhead]:
     """Returns the naive forecast that is ahead at the most steps, as a list of one; none where none is ahead."""
     model_errors = _mean(squared["model"], scored)
     found = []
     for name, own in squared.items():
-        clear = np.flatnonzero(_is_clear(squared["model"], own, scored)) if name != "model" else ()
+        clear = np.flatnonzero(_is_clear(squared["model"], own, scored, standard_errors)) if name != "model" else ()
         if len(clear):
             errors = _mean(own, scored)
             step = int(clear[np.argmin(errors[clear] / model_errors[clear])])
@@ -76,7 +91,7 @@ def _best(squared: Mapping[str, np.ndarray], scored: np.ndarray, column: Any) ->
     return sorted(found, key=lambda each: -len(each.steps))[:1]
 
 
-def _is_clear(ours: np.ndarray, naive: np.ndarray, scored: np.ndarray) -> np.ndarray:
+def _is_clear(ours: np.ndarray, naive: np.ndarray, scored: np.ndarray, standard_errors: float) -> np.ndarray:
     """Returns at which horizons a naive forecast is clearly better, bool (horizon,), by squared errors (forecast,
     horizon, column)."""
     gains = np.where(scored, ours - naive, 0.0).sum(2) / np.maximum(scored.sum(2), 1)
@@ -85,7 +100,8 @@ def _is_clear(ours: np.ndarray, naive: np.ndarray, scored: np.ndarray) -> np.nda
     mean = gains.sum(0) / np.maximum(seen.sum(0), 1)
     variance = np.where(seen, np.square(gains - mean), 0.0).sum(0) / np.maximum(seen.sum(0), 1)
     lead = _mean(ours, scored) - _mean(naive, scored)
-    large = lead > np.maximum(CLEAR * _mean(ours, scored), np.sqrt(variance / np.maximum(apart, 1.0)))
+    noise = standard_errors * np.sqrt(variance / np.maximum(apart, 1.0))
+    large = lead > np.maximum(CLEAR * _mean(ours, scored), noise)
     return large & (apart >= FEWEST)
 
 
