@@ -56,11 +56,12 @@ def said_of_naive(ahead: Sequence[NaiveAhead], steps: int) -> str:
     """Returns one line about where naive forecasts are ahead of a model that is not behind over 1 to `steps` steps."""
     largest = sorted(ahead, key=lambda each: each.error / each.model_error)[:MOST_NAMED]
     more = len(ahead) - len(largest)
+    all_columns = "" if ahead[0].column is None else "all columns and "
     others = f" and in {more} more column{'s' * (more > 1)}" if more else ""
     return (
         "on the validation part a naive forecast is better than this model "
-        f"{' and '.join(map(_place, largest))}{others}, by mean squared errors in standard deviations; over 1 to "
-        f"{steps} steps together it is not; try other parameters, or that there"
+        f"{' and '.join(map(_place, largest))}{others}, by mean squared errors in standard deviations; over "
+        f"{all_columns}1 to {steps} steps together it is not; take that forecast there, or try other parameters"
     )
 
 

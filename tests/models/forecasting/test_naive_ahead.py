@@ -28,6 +28,8 @@ def test_horizons_are_named_from_the_margin_on() -> None:
     model = errors((1.0, 1.0, 1.0, 1.0, 1.0))
     naive = errors((0.9, 0.97, 0.98, 1.0, 0.97))  # squares: 0.81, 0.941, 0.96, 1, 0.941
     assert ahead({"model": model, "last value": naive}) == [("last value", None, (1, 2, 5), 1)]
+    found = naive_ahead({"model": model, "last value": naive}, np.ones(model.shape, dtype=bool), ["a"])
+    assert "; over 1 to 5 steps together it is not; take that forecast there" in said_of_naive(found, 5)
     assert ahead({"model": model, "last value": errors((0.98, 0.98, 1.1, 1.2, 1.0))}) == []
 
 
@@ -40,6 +42,9 @@ def test_a_column_behind_is_named_though_all_together_are_ahead() -> None:
     said = said_of_naive(naive_ahead(found, np.ones(model.shape, dtype=bool), ["a", "b", "c"]), 2)
     assert "better than this model in column b at horizon 1 (last value: " in said
     assert " and in column c at horizons 1 to 2 (season before: " in said
+    assert said.endswith(
+        "; over all columns and 1 to 2 steps together it is not; take that forecast there, or try other parameters"
+    )
     assert "\n" not in said
 
 
