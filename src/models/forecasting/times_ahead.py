@@ -64,6 +64,13 @@ def skips_working_days(times: pd.DatetimeIndex) -> bool:
     return bool(steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum())
 
 
+def filled_by(index: Any) -> str:
+    """Returns the call of pandas that puts rows in for those that an index misses, with its frequency where the index
+    has working days."""
+    working = index.dtype.kind == "M" and skips_working_days(index)
+    return 'asfreq("B")' if working else "asfreq"
+
+
 def times_after(times: Any, horizon: int) -> pd.Index:
     """Returns the `horizon` times after the last one: dates by their own step (days, working days, whole months), by
     working days where single ones are missing, else by the median step; not a time (NaT, NaN) after a single one.

@@ -95,3 +95,20 @@ def test_texts_with_one_offset_or_none_are_parsed(zone: str | None) -> None:
     times = pd.date_range("2024-03-30 12:00", periods=60, freq="D", tz=zone)
     with pytest.warns(UserWarning, match=r"dates as texts, .*parse_dates=True, or .* with pd.to_datetime$"):
         LastValueForecaster().fit(sales().set_axis(times.strftime("%Y-%m-%d %H:%M:%S%z")))
+
+
+@pytest.mark.parametrize("zone", [None, "America/New_York"])
+def test_working_days_with_holidays_are_filled_with_working_days(zone: str | None) -> None:
+    days = pd.bdate_range("2024-01-01", periods=60, tz=zone) + pd.Timedelta(hours=16)
+    rows = sales().set_axis(days).drop(days[[20, 57]])
+    fill = r'put in empty rows for missing times, with DataFrame.asfreq\("B"\) say$'
+    with pytest.warns(UserWarning, match=fill):
+        LastValueForecaster().fit(rows)
+    with (
+        pytest.warns(UserWarning, match=fill),
+        pytest.raises(ValueError, match=r'put in empty rows for missing ones, with asfreq\("B"\) say'),
+    ):
+        LastValueForecaster(calendar=["weekday"]).fit(rows)
+    filled = rows.asfreq("B")
+    pd.testing.assert_index_equal(filled.index, days, exact="equiv", check_names=False)
+    assert LastValueForecaster().fit(filled).predict(1).index[0].day_of_week == (days[-1].day_of_week + 1) % 5
