@@ -24,6 +24,7 @@ COLUMNS = {
     "rounding of a large mean": [1e9, 1e9 + 1e-6, 1e9],
     "varies about a large mean": [1e9, 1e9 + 1.0, 1e9],
 }
+NEW_YORK = pd.bdate_range("2024-02-01", "2024-03-28", tz="America/New_York")
 DATES = {
     "days": pd.date_range("2024-02-27", periods=4, freq="D"),
     "hours": pd.date_range("2024-02-28 22:00", periods=4, freq="h"),
@@ -32,6 +33,7 @@ DATES = {
     "working days at five, but for one": pd.date_range("2024-03-01 17:00", periods=20, freq="B").delete(4),
     "working days, three missing in a row": pd.bdate_range("2024-03-01", periods=40).delete([20, 21, 22]),
     "two weeks of working days but for one": pd.bdate_range("2024-03-01", periods=15).delete(4),
+    "working days of New York in UTC, but for one": NEW_YORK.delete(12).tz_convert("UTC").tz_localize(None),
     "days but for two": pd.date_range("2024-03-01", periods=40).delete([20, 30]),
     "month ends": pd.date_range("2024-01-31", periods=4, freq="ME"),
     "two month ends": pd.DatetimeIndex(["2024-01-31", "2024-02-29"]),

@@ -7,22 +7,24 @@ import numpy as np
 FEWEST_ROWS = 15  # three weeks
 MOST_TOGETHER = 2  # missing days side by side, as Good Friday and Easter Monday are
 MOST_MISSING = 0.1  # of all working days from the first row to the last
+CHANGE_OF_CLOCKS = np.timedelta64(1, "h")  # of the time of day in UTC, where a zone has summer time
 
 
 def working_day_steps(times: np.ndarray) -> np.ndarray | None:
     """Returns how many working days lie between neighbours of ascending dates (row,), as whole numbers (row - 1,): 1,
     and more where some are missing. None where the dates are not those of working days.
 
-    They are where all `FEWEST_ROWS` or more lie on Monday to Friday at one time of day, no more than `MOST_TOGETHER`
-    days are missing side by side, and no more than a share of `MOST_MISSING` of all.
+    They are where all `FEWEST_ROWS` or more lie on Monday to Friday, one a day, at times of day that differ by at most
+    `CHANGE_OF_CLOCKS`, no more than `MOST_TOGETHER` days are missing side by side, and no more than a share of
+    `MOST_MISSING` of all.
     """
     if times.dtype.kind != "M" or len(times) < FEWEST_ROWS:
         return None
     days = times.astype("datetime64[D]")
-    if not np.is_busday(days).all() or len(np.unique(times - days)) > 1:
+    if not np.is_busday(days).all() or np.ptp(times - days) > CHANGE_OF_CLOCKS:
         return None
     steps = np.busday_count(days[:-1], days[1:])
-    few = steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum()
+    few = steps.min() > 0 and steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum()
     return steps if few else None
 
 

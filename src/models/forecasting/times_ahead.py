@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 15  # of working days: three weeks
 MOST_TOGETHER = 2  # missing working days side by side, as Good Friday and Easter Monday are
 MOST_MISSING = 0.1  # of all working days from the first row to the last
+CHANGE_OF_CLOCKS = np.timedelta64(1, "h")  # of the time of day in UTC, where a zone has summer time
 
 
 def read_times(column: pd.Series) -> pd.Index:
@@ -53,21 +54,24 @@ def skips_working_days(times: pd.DatetimeIndex) -> bool:
     """Says whether ascending dates are those of working days, from Monday to Friday, of which single ones may be
     missing, as holidays are.
 
-    They are where all `FEWEST_ROWS` or more lie on Monday to Friday at one time of day, no more than `MOST_TOGETHER`
-    days are missing side by side, and no more than a share of `MOST_MISSING` of all.
+    They are where all `FEWEST_ROWS` or more lie on Monday to Friday, one a day, at times of day that differ by at most
+    `CHANGE_OF_CLOCKS`, no more than `MOST_TOGETHER` days are missing side by side, and no more than a share of
+    `MOST_MISSING` of all.
     """
     clocks = times.tz_localize(None).to_numpy()
     days = clocks.astype("datetime64[D]")
-    if len(times) < FEWEST_ROWS or not np.is_busday(days).all() or len(np.unique(clocks - days)) > 1:
+    if len(times) < FEWEST_ROWS or not np.is_busday(days).all() or np.ptp(clocks - days) > CHANGE_OF_CLOCKS:
         return False
     steps = np.busday_count(days[:-1], days[1:])
-    return bool(steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum())
+    return bool(
+        steps.min() > 0 and steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum()
+    )
 
 
 def filled_by(index: Any) -> str:
     """Returns the call of pandas that puts rows in for those that an index misses, with its frequency where the index
-    has working days."""
-    working = index.dtype.kind == "M" and skips_working_days(index)
+    has working days at one time of day, as it keeps no other."""
+    working = index.dtype.kind == "M" and skips_working_days(index) and len(set(index.time)) == 1
     return 'asfreq("B")' if working else "asfreq"
 
 

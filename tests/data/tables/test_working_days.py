@@ -47,7 +47,8 @@ def test_working_days_are_those_of_their_zone() -> None:
         (days("2024-04-16", "2024-04-17", "2024-04-18"), "three days in a row"),
         (days()[::2], "every second"),
         (days()[::5], "weeks"),
-        (np.append(days(*HOLIDAYS), np.datetime64("2024-05-13T01:00")), "another time of day"),
+        (np.append(days(*HOLIDAYS), np.datetime64("2024-05-13T01:30")), "another time of day"),
+        (np.append(days(*HOLIDAYS), np.datetime64("2024-05-10T00:30")), "a day twice"),
         (np.arange(30.0), "numbers"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -56,6 +57,31 @@ def test_other_times_are_no_working_days(times: np.ndarray, what: str) -> None:
     assert working_day_steps(times) is None, what
     if what not in ("weeks", "every second"):
         np.testing.assert_array_equal(times_after(times, 1), times[-1:] + np.median(np.diff(times)))
+
+
+def new_york(*missing: str, clock: str) -> pd.DatetimeIndex:
+    """Working days of New York over the change of its clocks on 10 March 2024."""
+    found = pd.bdate_range("2024-02-01", "2024-03-28").drop(pd.DatetimeIndex(missing))
+    return (found + pd.Timedelta(f"{clock}:00")).tz_localize("America/New_York")
+
+
+@pytest.mark.parametrize("missing", [(), ("2024-02-19", "2024-03-15")], ids=["whole", "with holidays"])
+@pytest.mark.parametrize("written", ["offsets", "UTC"])
+@pytest.mark.parametrize("clock", ["00:00", "16:00"])
+def test_working_days_go_on_over_a_change_of_clocks(
+    clock: str, written: str, missing: tuple[str, ...], tmp_path: Path
+) -> None:
+    index = new_york(*missing, clock=clock)
+    day = index.map(pd.Timestamp.isoformat) if written == "offsets" else index.tz_convert("UTC").tz_localize(None)
+    pd.DataFrame({"day": day, "x": np.sin(np.arange(len(day)))}).to_csv(tmp_path / "t.csv", index=False)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        part = read_sequences(str(tmp_path / "t.csv"), columns=["x"], time="day")
+    assert len(said) == len(missing[:1])
+    assert part.times is not None
+    later = pd.DatetimeIndex(times_after_in(part.times[0], 2, part.zone))
+    expected = pd.DatetimeIndex(["2024-03-29", "2024-04-01"]) + pd.Timedelta(f"{clock}:00")
+    assert list(later.tz_localize(None)) == list(expected + pd.Timedelta(hours=4))
 
 
 def read(times: np.ndarray, folder: Path) -> list[str]:
