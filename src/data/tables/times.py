@@ -135,7 +135,7 @@ def uneven(times: np.ndarray) -> bool:
 def times_after(times: np.ndarray, count: int) -> np.ndarray:
     """Returns the times after the last one, (count,), by the median step; of dates by the step that pandas sees in
     them (days, working days, ends of months, …), or by whole months, where there is one, and by working days where
-    single ones are missing (`working_day_steps`).
+    some are missing (`working_day_steps`).
 
     Not a time (NaN, NaT) after a single one, which has no step.
     """

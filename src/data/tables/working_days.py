@@ -1,11 +1,11 @@
-"""Dates of working days, from Monday to Friday, of which single ones are missing, as holidays are."""
+"""Dates of working days, from Monday to Friday, of which some are missing, as holidays are."""
 
 from __future__ import annotations
 
 import numpy as np
 
 FEWEST_ROWS = 15  # three weeks
-MOST_TOGETHER = 2  # missing days side by side, as Good Friday and Easter Monday are
+MOST_TOGETHER = 5  # missing working days side by side, as where all is closed for a week
 MOST_MISSING = 0.1  # of all working days from the first row to the last
 CHANGE_OF_CLOCKS = np.timedelta64(1, "h")  # of the time of day in UTC, where a zone has summer time
 

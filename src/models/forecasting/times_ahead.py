@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 FEWEST_ROWS = 15  # of working days: three weeks
-MOST_TOGETHER = 2  # missing working days side by side, as Good Friday and Easter Monday are
+MOST_TOGETHER = 5  # missing working days side by side, as where all is closed for a week
 MOST_MISSING = 0.1  # of all working days from the first row to the last
 CHANGE_OF_CLOCKS = np.timedelta64(1, "h")  # of the time of day in UTC, where a zone has summer time
 
@@ -51,7 +51,7 @@ def refuse_disorder(times: Any) -> None:
 
 
 def skips_working_days(times: pd.DatetimeIndex) -> bool:
-    """Says whether ascending dates are those of working days, from Monday to Friday, of which single ones may be
+    """Says whether ascending dates are those of working days, from Monday to Friday, of which some may be
     missing, as holidays are.
 
     They are where all `FEWEST_ROWS` or more lie on Monday to Friday, one a day, at times of day that differ by at most
@@ -77,7 +77,7 @@ def filled_by(index: Any) -> str:
 
 def times_after(times: Any, horizon: int) -> pd.Index:
     """Returns the `horizon` times after the last one: dates by their own step (days, working days, whole months), by
-    working days where single ones are missing, else by the median step; not a time (NaT, NaN) after a single one.
+    working days where some are missing, else by the median step; not a time (NaT, NaN) after a single one.
 
     Raises ValueError for times that go backwards or stand twice.
     """

@@ -18,6 +18,9 @@ from data.tables.zones import times_after_in
 HOLIDAYS = ["2024-03-29", "2024-04-01", "2024-05-01"]  # Good Friday, Easter Monday, a Wednesday
 
 
+CLOSED = pd.bdate_range("2024-04-15", "2024-04-19").strftime("%Y-%m-%d").tolist()
+
+
 def days(*missing: str, end: str = "2024-05-10", clock: str = "00:00") -> np.ndarray:
     found = pd.bdate_range("2024-03-01", end).drop(pd.DatetimeIndex(missing))
     return (found + pd.Timedelta(f"{clock}:00")).to_numpy()
@@ -32,6 +35,12 @@ def test_working_days_go_on_as_such_where_holidays_are_missing(clock: str) -> No
     np.testing.assert_array_equal(times_after(times, 6), expected.astype(times.dtype) + shift)
 
 
+def test_working_days_go_on_as_such_after_a_week_in_which_all_was_closed() -> None:
+    times = days(*CLOSED)
+    assert working_day_steps(times) is not None
+    assert times_after(times, 1)[0] == np.datetime64("2024-05-13")
+
+
 def test_working_days_are_those_of_their_zone() -> None:
     zone = ZoneInfo("Australia/Sydney")  # midnight there is the day before in UTC, so that Mondays are Sundays
     clocks = pd.DatetimeIndex(days(*HOLIDAYS)).tz_localize(zone)
@@ -44,7 +53,7 @@ def test_working_days_are_those_of_their_zone() -> None:
     [
         (days("2024-03-06", end="2024-03-20"), "14 rows"),
         (np.append(days(*HOLIDAYS), np.datetime64("2024-05-11")), "a Saturday"),
-        (days("2024-04-16", "2024-04-17", "2024-04-18"), "three days in a row"),
+        (days(*CLOSED, "2024-04-22", end="2024-08-30"), "six days in a row"),
         (days()[::2], "every second"),
         (days()[::5], "weeks"),
         (np.append(days(*HOLIDAYS), np.datetime64("2024-05-13T01:30")), "another time of day"),

@@ -53,7 +53,7 @@ def said_of_uneven_times(sequences: Sequences) -> None:
     uneven = [own for own in sequences.times or () if uneven_in(own, sequences.zone)]
     working = [working_day_steps_in(own, sequences.zone) for own in uneven]
     if any(steps is not None and steps.max() > 1 for steps in working):
-        print("single working days are missing; the forecast's times go on from Monday to Friday, holidays among them")
+        print("working days are missing; the forecast's times go on from Monday to Friday, holidays among them")
     if any(steps is None for steps in working):
         print("times are uneven; the forecast's times go on by the median step of each sequence")
 

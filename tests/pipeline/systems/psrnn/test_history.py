@@ -113,7 +113,7 @@ def test_uneven_times_of_a_file_are_said_once(capsys: pytest.CaptureFixture[str]
     sequences = SimpleNamespace(times=(working, working), zone=None)
     said_of_uneven_times(sequences)
     assert capsys.readouterr().out == (
-        "single working days are missing; the forecast's times go on from Monday to Friday, holidays among them\n"
+        "working days are missing; the forecast's times go on from Monday to Friday, holidays among them\n"
     )
     in_utc = pd.bdate_range("2024-02-01", "2024-03-28", tz="America/New_York").tz_convert("UTC").tz_localize(None)
     sequences = SimpleNamespace(times=(in_utc.to_numpy(),), zone=None)
