@@ -41,7 +41,8 @@ def in_time_order(
             f"{path}, row {row}: the same time stands twice in {label}; keep one of the rows, or give",
             give={"group": "COLUMN"},
         )
-    warn_of_uneven_steps(ordered, times[ordered], path, label, zone)
+    if len(steps) and (steps > IRREGULAR * np.median(steps)).any():
+        warn_of_uneven_steps(ordered, times[ordered], path, label, zone)
     return ordered
 
 

@@ -107,11 +107,11 @@ def _shortest_of(part: MaskedSequences, peaks: Mapping[int, float], *, nearly: f
     if not peaks:
         return None
     season = max(peaks, key=lambda lag: peaks[lag])
-    level = {lag: min(height / pairs_left(part, lag), 1.0) for lag, height in peaks.items()}
+    level = {lag: min(peaks[lag] / pairs_left(part, lag), 1.0) for lag in peaks if season % lag == 0}
     highest = level[season]
 
-    def counts(lag: int) -> bool:
-        lead = highest - level[lag]
-        return level[lag] >= nearly * highest or lead <= min(CLEAR_GAIN * (1.0 - level[lag]), CLEAR_LEAD * highest)
+    def counts(height: float) -> bool:
+        lead = highest - height
+        return height >= nearly * highest or lead <= min(CLEAR_GAIN * (1.0 - height), CLEAR_LEAD * highest)
 
-    return next((lag, height) for lag, height in peaks.items() if season % lag == 0 and counts(lag))
+    return next((lag, peaks[lag]) for lag, height in level.items() if counts(height))

@@ -11,7 +11,8 @@ from pipeline.compare.arms import settings_in
 
 OF_DATA = ("data.", "data=")
 CHOSEN = ("data", "contender")  # groups that the column `varied` leaves out
-GIVEN, OF_FOUND = "true boxes", ("forms.edges=", "forms.most_shared=")  # which mean nothing to true boxes
+GIVEN = "true boxes"  # in place of a detector's name
+OF_FOUND = ("forms.edges=", "forms.most_shared=")  # which mean nothing to these
 UNCHANGED = "components"  # connected ink is not trained on changed images
 
 

@@ -19,7 +19,7 @@ from pipeline.settings.job import Job
 from pipeline.systems.forms import contents
 from pipeline.systems.forms.checks import boxes_given
 from pipeline.systems.forms.config import GROUPS, FormsConfig
-from pipeline.systems.forms.labels import UNCHANGED
+from pipeline.systems.forms.labels import GIVEN, UNCHANGED
 from pipeline.systems.forms.reading import stages as reading
 from pipeline.systems.forms.recognition import stages as recognition
 from pipeline.systems.forms.segmentation import stages as segmentation
@@ -58,7 +58,7 @@ def model_of(settings: FormsConfig, job: Job) -> str:
     groups = GROUPS[settings.forms.stage] if settings.reader is None else ("reader",)
     names = [str(job.choices.get(group)) for group in groups]
     if boxes_given(settings):
-        names[0] = "true boxes"
+        names[0] = GIVEN
     model = " + ".join(names) or settings.forms.stage
     return model + language_in_words(settings, job) + ("" if settings.refiner is None else ", refined ink")
 
