@@ -69,7 +69,15 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     psrnn = from_file("beyond-mocap/means.csv", "arm=psrnn", "error", ".3g")
     reservoir = np.exp(np.log(pd.read_csv(RESULTS / "reservoir-1000-seeds.csv")["test_mse"]).mean())
-    swimmer = from_file("beyond-swimmer/paired.csv", "against=echo_state", "ratio ratio_low ratio_high pairs", ".2f")
+    published = '"claim=ahead of every published baseline" horizon=1'
+    swimmer = from_file(
+        "effort-swimmer/paired.csv", f"{published} against=echo_state", "ratio ratio_low ratio_high pairs", ".2f"
+    )
+    handwriting = {
+        name: float(from_file("effort-handwriting/paired.csv", f"{published} against={name}", "ratio", ".6f"))
+        for name in ("echo_state", "min_gru")
+    }
+    assert {round(100 * (1 - ratio)) for ratio in handwriting.values()} == {3}
     mocap = from_file("reservoir-1000.csv", "data=mocap", "ratio ratio_low ratio_high pairs", ".4f")
     ratio, low_high, pairs = re.fullmatch(r"(\S+) \((\S+); (\d+)\)", mocap).groups()
     means = {key: from_file("figure4-paper/means.csv", f"data=mocap arm={key}", "error", ".2g") for key in ("lstm",)}
@@ -84,7 +92,7 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
         f"| last value | {from_file('beyond-mocap/means.csv', 'arm=last_value', 'error', '.3g')} |",
         f"number of trials | {means['lstm']} |",
         f"error ratio {ratio}, 95 % interval {low_high}, {pairs} pairs",
-        "({}, {}, {} pairs)".format(*re.fullmatch(r"(\S+) \((\S+); (\d+)\)", swimmer).groups()),
+        "{} times that network's ({}, {} pairs)".format(*re.fullmatch(r"(\S+) \((\S+); (\d+)\)", swimmer).groups()),
         f"orthogonal features have {walking.replace(')', ' pairs)')} of the error of independent ones",
         f"in 32 dimensions the error is {theory.replace(')', ' pairs)')} of that of independent ones",
         f"holds on {' and '.join(holding)} and is undecided on {' and '.join(undecided)}",
