@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -105,6 +105,15 @@ class Run:
 
     def table(self, frame: pd.DataFrame, path: str) -> None:
         self.text(frame.to_csv(index=False), path)
+
+    def arrays(self, arrays: Mapping[str, Any], path: str) -> None:
+        """Logs arrays by name as an NPZ file, without pickle. path: of the file, which ends in .npz."""
+        import numpy as np
+
+        within, name = PurePosixPath(path).parent, PurePosixPath(path).name
+        with scratch_folder() as folder:
+            np.savez(folder / name, allow_pickle=False, **arrays)
+            self.client.log_artifact(self.id, str(folder / name), str(within) if within.name else None)
 
     def figure(self, figure: Figure, path: str) -> None:
         """Logs a figure as PNG and as SVG; `path` has no ending. It is laid out once for both, which takes as long

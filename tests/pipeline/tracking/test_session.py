@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
@@ -61,6 +63,15 @@ def test_a_new_run_is_not_asked_for_and_one_that_goes_on_is_asked_for_once(clien
         assert asked == [created.id] * times
     kept = get(client, created.id)
     assert (kept.data.params, len(kept.inputs.dataset_inputs)) == ({"seed": "1"}, 1)
+
+
+def test_arrays_are_kept_by_name_in_the_folder_that_the_path_says(client: MlflowClient, tmp_path: Path) -> None:
+    run = create_run(client, "0", "arrays", {})
+    run.arrays({"steps": np.arange(3), "names": np.array(["a", "b"])}, "encodings.npz")
+    run.arrays({"steps": np.zeros(2)}, "maps/first.npz")
+    for path, names in (("encodings.npz", ["steps", "names"]), ("maps/first.npz", ["steps"])):
+        with np.load(client.download_artifacts(run.id, path, str(tmp_path)), allow_pickle=False) as kept:
+            assert kept.files == names
 
 
 def test_a_single_run_goes_on_with_no_job_of_a_multirun(client: MlflowClient) -> None:

@@ -19,7 +19,7 @@ from pipeline.systems.mctn.evaluate import Evaluated, prediction_table
 from pipeline.systems.mctn.figures import Attended
 from pipeline.systems.mctn.fitting import Fitted
 from pipeline.systems.mctn.joint import Encodings, metrics_of, separation
-from pipeline.systems.mctn.report import curve_table, encoding_arrays, log_arrays, translation_table
+from pipeline.systems.mctn.report import curve_table, encoding_arrays, translation_table
 
 SHOWN = 4  # samples whose attention is drawn
 UNITS = {"score": "mean absolute error", "binary": "share of wrong classes", "class": "share of wrong classes"}
@@ -94,7 +94,7 @@ def log_attention(here: Study, data: Utterances, fitted: Fitted, test: Samples) 
     ]
     arrays = {f"attention_{place}": own.weights for place, own in enumerate(maps)}
     arrays |= {f"steps_{place}": np.array(own.steps) for place, own in enumerate(maps) if own.steps}
-    log_arrays(here, "attention.npz", {**arrays, "names": np.array([own.name for own in maps])})
+    here.run.arrays({**arrays, "names": np.array([own.name for own in maps])}, "attention.npz")
     read, written = named(plan.source), named(plan.targets[0])
     title = f"{here.title}: attention of the translation into {written}"
     here.run.figure(figures.attention(maps, read=read, written=written, title=title), "figures/attention")

@@ -15,7 +15,6 @@ from pipeline.systems.mctn.evaluate import Evaluated, Simple, prediction_table
 from pipeline.systems.mctn.fitting import Fitted
 from pipeline.systems.mctn.roles import Roles
 from pipeline.systems.mctn.scores import lacking, scores_of, unread
-from pipeline.tracking.run import scratch_folder
 
 WORDS = {
     "test_mae": "mean absolute error", "test_correlation": "correlation", "test_accuracy": "accuracy",
@@ -35,13 +34,6 @@ def curve_table(progress: Progress) -> pd.DataFrame:
             for row in progress.rows
         ]
     )
-
-
-def log_arrays(here: Study, name: str, arrays: dict[str, np.ndarray]) -> None:
-    """Logs arrays as an NPZ, without pickle."""
-    with scratch_folder() as folder:
-        np.savez(folder / name, allow_pickle=False, **arrays)
-        here.run.client.log_artifact(here.run.id, str(folder / name))
 
 
 def encoding_arrays(data: Utterances, evaluated: Evaluated) -> dict[str, Any]:
@@ -83,7 +75,7 @@ def log_network(here: Study, data: Utterances, fitted: Fitted, evaluated: Evalua
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in evaluated.scores.items()})
     log_metrics(here.run, {f"model/{name}": value for name, value in sizes.items()})
     here.run.table(prediction_table(data.test, evaluated.outputs, evaluated.missing), "predictions.csv")
-    log_arrays(here, "encodings.npz", encoding_arrays(data, evaluated))
+    here.run.arrays(encoding_arrays(data, evaluated), "encodings.npz")
     if here.full:
         here.run.table(curve_table(fitted.progress), "curves/fit.csv")
         here.run.table(translation_table(evaluated), "translation.csv")

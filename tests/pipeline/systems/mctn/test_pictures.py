@@ -34,12 +34,14 @@ class Kept(NamedTuple):
 def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
     own = Kept({}, {}, {})
     monkeypatch.setattr(pictures, "log_metrics", lambda _, metrics: own.metrics.update(metrics))
-    monkeypatch.setattr(pictures, "log_arrays", lambda _, name, arrays: own.arrays.update({name: arrays}))
     return own
 
 
 def study_of(kept: Kept, *, full: bool) -> Any:
-    run = SimpleNamespace(figure=lambda figure, path: kept.figures.update({path: figure}))
+    run = SimpleNamespace(
+        figure=lambda figure, path: kept.figures.update({path: figure}),
+        arrays=lambda arrays, path: kept.arrays.update({path: arrays}),
+    )
     return SimpleNamespace(run=run, full=full, title="a run")
 
 

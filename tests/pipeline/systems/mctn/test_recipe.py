@@ -75,6 +75,13 @@ def test_a_tiny_run_leaves_what_comparisons_and_figures_read(run_pipeline: Calla
     assert {"parameters", "figures", "model", "attention.npz"} & artifacts(client, run) >= {"parameters", "figures"}
 
 
+def test_without_tracking_a_network_ends_with_its_table(run_pipeline: Callable) -> None:
+    result = run_pipeline(*TINY, "mctn.arm=cyclic-t-v", "fit.epochs=1", "tracking=off")
+    assert result.status == 0, result.err
+    assert "mean absolute error of the simple baseline, mctn.bar" in result.out
+    assert "tracking=off: nothing was kept" in result.out
+
+
 def test_no_prediction_hangs_on_targets(run_pipeline: Callable, client) -> None:
     """What is read is text: the same to the bit without video and audio. Early fusion reads all three."""
     asked = (*SIMPLE, "mctn.missing=va", "data.three=true", "fit.epochs=1")
