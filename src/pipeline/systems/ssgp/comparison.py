@@ -22,12 +22,13 @@ def arm(choices: Mapping[str, Any]) -> str:
 def columns(run: Any) -> dict[str, object]:
     """Returns what tables say of a finished run beside its errors: values by the names of columns."""
     tags, metrics = run.data.tags, run.data.metrics
-    counted = MODELS[tags["model"]].counted
+    model = MODELS[tags["model"]]
     return {
         **{name: tags[name] for name in NAMES},
         **{name: metrics[key] for name, key in NUMBERS.items()},
-        "count": int(run.data.params["features.count"]) if counted else 0,
+        "count": int(run.data.params["features.count"]) if model.counted else 0,
         "stopped": tags["ssgp.stopped"] != "",
+        "seeded": tags.get("ssgp.seeded", str(model.random).lower()) == "true",  # runs of before do not say it
         "job": int(tags["job"]),
     }
 

@@ -15,7 +15,7 @@ from pipeline.systems.ssgp.clusters import cluster_figure, clusters_of
 from pipeline.systems.ssgp.curves import best_place
 from pipeline.systems.ssgp.report import DataSet, claims_of, curve_figure, has_curves, in_words, means_of
 
-FRONT = ("arm", "count", "seed", "seconds", "stopped")
+FRONT = ("arm", "count", "seed", "seconds", "stopped", "seeded")
 SCORES = ("loss", "validation_rmse", "validation_nlpd", "test_rmse", "test_nlpd")
 
 

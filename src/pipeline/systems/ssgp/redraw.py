@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from models.ssgp.method import MODELS
 from pipeline.compare.pages import Remade, read_table
 from pipeline.host.errors import PipelineError
 from pipeline.systems.ssgp.clusters import cluster_figure
@@ -34,6 +35,14 @@ def points_of(folder: Path, *, drawn: bool) -> DataSet:
     return DataSet(name, target_of(folder) if drawn else "", stand_in)
 
 
+def with_seeded(curves: pd.DataFrame) -> pd.DataFrame:
+    """Returns curves with the column `seeded`. Where the file is older than that column, the model says whether its fit
+    depends on the seed."""
+    if "seeded" in curves:
+        return curves
+    return curves.assign(seeded=[MODELS[str(arm).partition("/")[0]].random for arm in curves["arm"]])
+
+
 def study_figures(folder: Path, curves: pd.DataFrame, points: DataSet) -> dict[str, Figure]:
     """Returns by name the figures that the folder has the tables of."""
     figures = {}
@@ -51,7 +60,7 @@ def study_figures(folder: Path, curves: pd.DataFrame, points: DataSet) -> dict[s
 def study_from(folder: Path) -> Remade:
     """Returns the page of a study of `recipe=ssgp`: paired rows, claims and the figure from curves.csv, the other
     figures from their own tables. The table of means shows no intervals, and stays as it is."""
-    curves = read_table(folder / "curves.csv")
+    curves = with_seeded(read_table(folder / "curves.csv"))
     points = points_of(folder, drawn=has_curves(curves))
     paired, claims = claims_of(curves[curves["chosen"]], points)
     text = in_words(read_table(folder / "means.csv"), paired, claims)

@@ -27,7 +27,7 @@ CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
     ("revisited/iid", "pca/iid"),
     ("revisited/iid", "vae_ridge"),
 )
-FRONT = ["arm", "p", "seed"]
+FRONT = ["arm", "p", "seed", "seeded"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
 LEVELS: dict[str, Any] = {  # models without a number of frequencies, drawn at one height: how they are dashed
@@ -70,7 +70,8 @@ def means_of(chosen: Any) -> pd.DataFrame:
 def jobs_of(chosen: Any, score: str, points: DataSet) -> pd.DataFrame:
     """Returns the rows that `statistics` reads. The error is the RMSE, or exp(NLPD), whose log ratio is the difference.
 
-    An arm without frequencies stands beside every number of them, one that was fitted once beside every seed.
+    An arm without frequencies stands beside every number of them. One whose fit does not depend on the seed (`seeded`
+    is false) and ran once stands beside every seed.
     """
     error = chosen[f"test_{score}"] if score == "rmse" else np.exp(chosen["test_nlpd"])
     jobs: Any = (
@@ -78,7 +79,7 @@ def jobs_of(chosen: Any, score: str, points: DataSet) -> pd.DataFrame:
         .rename(columns={"p": "count"})
         .assign(data=points.name, error=error, stable=True, stand_in=points.stand_in)
     )
-    once = jobs.groupby("arm")["seed"].transform("nunique") == 1
+    once = ~jobs.pop("seeded").astype(bool) & (jobs.groupby("arm")["seed"].transform("nunique") == 1)
     jobs = pd.concat([jobs[~once], *(jobs[once].assign(seed=seed) for seed in sorted(set(jobs["seed"])))])
     counts = sorted(set(jobs["count"]) - {0})
     without = [jobs[jobs["count"] == 0].assign(count=count) for count in counts]

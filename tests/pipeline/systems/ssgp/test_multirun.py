@@ -72,6 +72,7 @@ def test_the_jobs_come_to_what_one_after_the_other_comes_to(run_pipeline, client
     curves = table(parent, "curves.csv")
     expected = curves_one_after_the_other()
     pd.testing.assert_frame_equal(curves[list(expected)], expected, check_exact=True)
+    assert set(curves.loc[~curves["seeded"], "arm"]) == {"ridge"}
     means = table(parent, "means.csv")
     assert means["arm"].tolist() == ["ssgp/iid", "ssgp/orthogonal", "ridge"]
     assert means["runs"].tolist() == [2, 2, 1]

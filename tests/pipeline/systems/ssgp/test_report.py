@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pandas as pd
+import pytest
 
-from pipeline.systems.ssgp.report import lines_of, means_of, over_seeds, pairs_of
+from pipeline.systems.ssgp.redraw import with_seeded
+from pipeline.systems.ssgp.report import DataSet, claims_of, jobs_of, lines_of, means_of, over_seeds, pairs_of
 
 
 def test_pairs_are_those_whose_arms_both_ran() -> None:
@@ -40,6 +42,37 @@ def test_curves_go_as_far_as_all_seeds_and_means_say_what_was_kept() -> None:
     ]
     assert means["kept"].tolist()[0] == 5.0
     assert math.isnan(means["kept"].tolist()[1])
+
+
+def fitted(arm: str, seeds: int, *, seeded: bool) -> list[dict[str, object]]:
+    return [
+        {"arm": arm, "p": 0 if arm == "full_gp" else 8, "seed": seed, "seeded": seeded, "test_rmse": 1.0 + seed,
+         "test_nlpd": 1.0 + seed}
+        for seed in range(seeds)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("baseline", "seeded", "seeds"),
+    [("full_gp", False, [0, 1, 2]), ("full_gp", True, [0]), ("rff/iid", True, [0])],
+)
+def test_one_fit_stands_beside_every_seed_where_it_does_not_depend_on_it(
+    baseline: str, seeded: bool, seeds: list[int]
+) -> None:
+    """The full process draws rows where there are more than it takes, and a sweep may have been stopped."""
+    chosen = pd.DataFrame([*fitted("ssgp/iid", 3, seeded=True), *fitted(baseline, 1, seeded=seeded)])
+    jobs = jobs_of(chosen, "rmse", DataSet("abalone", "rings", False))
+    own = jobs[jobs["arm"] == baseline]
+    assert (own["seed"].tolist(), set(own["count"]), set(own["error"])) == (seeds, {8}, {1.0})
+    paired, _ = claims_of(chosen, DataSet("abalone", "rings", False))
+    assert set(paired["pairs"]) == {len(seeds)}
+
+
+def test_of_a_page_that_does_not_say_it_the_model_says_whether_its_fit_depends_on_the_seed() -> None:
+    old = pd.DataFrame({"arm": ["ssgp/iid", "ridge", "vae_ridge", "full_gp"]})
+    assert with_seeded(old)["seeded"].tolist() == [True, False, True, False]
+    told = old.assign(seeded=True)
+    assert with_seeded(told)["seeded"].tolist() == [True] * 4
 
 
 def test_a_panel_has_the_lines_it_has_room_for() -> None:
