@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.utils import JobReturn
@@ -82,6 +82,7 @@ class ParentRun(Callback):
         self.compare: Any = None
         self.register: str | None = None
         self.jobs_here = False
+        self.lock = ExitStack()  # keeps other processes from going on with the parent until it is closed
 
     def __reduce__(self) -> tuple[Callable[[], ParentRun], tuple[()]]:
         return arrived, ()
@@ -111,7 +112,8 @@ class ParentRun(Callback):
         self.jobs_here = jobs_are_here(config)
         check_sweep(config)
         varied = ",".join(f"'{key}'" for key in varied_keys(config))
-        self.run, jobs = parent_run(config), planned_jobs(config)
+        jobs = planned_jobs(config)
+        self.run = parent_run(config, self.lock)
         self.run.tags({"jobs.planned": str(jobs)} if jobs else {})
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
@@ -136,4 +138,5 @@ class ParentRun(Callback):
         from pipeline.multirun.parent import finish
 
         run, self.run = self.run, None
-        finish(run, self.compare, self.register, status, jobs_here=self.jobs_here)
+        with self.lock:
+            finish(run, self.compare, self.register, status, jobs_here=self.jobs_here)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
-from pipeline.tracking.session import LOCK, PARENT, PRUNED, begins_anew, checkpoints_of, nothing_left
+from pipeline.tracking.session import LOCK, PARENT, PRUNED, begins_anew, checkpoints_of, held, nothing_left
 from pipeline.tracking.store import experiment_id, newest_run, open_store, runs_newest_first
 
 
@@ -70,18 +72,28 @@ def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:
     )
 
 
-def parent_run(config: DictConfig) -> Run:
-    """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line that did not
-    finish, if there is one.
+def hold(lock: ExitStack, run_id: str, resume: bool | str) -> None:
+    """Keeps other processes away from a parent until the lock is closed. Raises PipelineError when one of them has
+    it."""
+    folder = lock.enter_context(held("multirun", run_id, resume=resume))
+    lock.callback(shutil.rmtree, folder)
 
-    With resume=true and no such parent it raises FinishedBefore where the sweep has finished, and else PipelineError.
+
+def parent_run(config: DictConfig, lock: ExitStack) -> Run:
+    """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line that did not
+    finish, if there is one. No other process can go on with it until the lock is closed.
+
+    With resume=true and no such parent it raises FinishedBefore where the sweep has finished, and else PipelineError;
+    PipelineError also where that parent still goes on in another process.
     """
     client = open_store(config.tracking.uri, wait=config.tracking.wait)
     where = experiment_id(client, experiment_name(config))
     mark = sweep_mark(config)
     former = newest_parent(client, where, mark, "!=") if config.resume else None
     if former is not None:
+        hold(lock, former.info.run_id, config.resume)
         client.update_run(former.info.run_id, status="RUNNING")
+        client.set_tag(former.info.run_id, "pid", str(os.getpid()))
         client.set_tag(former.info.run_id, "resumed.git.commit", git_commit())
         return Run(client, former.info.run_id)
     if config.resume is True:
@@ -91,7 +103,9 @@ def parent_run(config: DictConfig) -> Run:
     name = f"multirun-{experiment_name(config)}" if config.run_name is None else str(config.run_name)
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
     tags["command"] = command_line()
-    return create_run(client, where, name, {**origin_tags(), **tags})
+    run = create_run(client, where, name, {**origin_tags(), **tags})
+    hold(lock, run.id, config.resume)
+    return run
 
 
 def close_jobs(run: Run) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.runtime.collectives import text_of_first_rank
 from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
-from pipeline.host.locks import file_lock
+from pipeline.host.locks import opened_locked
 from pipeline.host.passwords import masked
 from pipeline.host.paths import store_folder
 from pipeline.host.torchrun import first_failure
@@ -184,13 +184,20 @@ def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run
 
 
 @contextmanager
-def held(run: Run, folder: Path) -> Iterator[None]:
-    """Keeps other processes away from the run. Raises PipelineError when one of them has it."""
+def held(what: str, run_id: str, *, resume: bool | str) -> Iterator[Path]:
+    """Keeps other processes away from the run of that id, and yields its folder of checkpoints, which is made if need
+    be. Raises PipelineError when one of them has it. what: "run" or "multirun"."""
+    folder = checkpoints_of(run_id)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        with file_lock(folder / LOCK, wait=False):
-            yield
-    except BlockingIOError as error:
-        raise PipelineError(f"resume=true: run {run.id} still goes on in another process; wait or stop it") from error
+        lock = opened_locked(folder / LOCK, wait=False)
+    except BlockingIOError:
+        asked = "auto" if resume == "auto" else "true"
+        raise PipelineError(
+            f"resume={asked}: {what} {run_id} still goes on in another process; wait or stop it"
+        ) from None
+    with lock:
+        yield folder
 
 
 @contextmanager
@@ -247,9 +254,7 @@ def open_run(
         if resume == "auto" and not (tracking.parent or requeued):
             print(begins_anew("run", newest_matching_run(client, tracking, request, "=")), flush=True)
         run = (first_begin if resume or requeued else begin)(client, tracking, request)
-    folder = checkpoints_of(run.id)
-    folder.mkdir(parents=True, exist_ok=True)
-    with to_be_resumed(), held(run, folder), unkept_if_pruned(folder):
+    with to_be_resumed(), held("run", run.id, resume=resume) as folder, unkept_if_pruned(folder):
         if former is not None:
             reopen(client, run)
         with closed_with_status(run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +12,14 @@ import pandas as pd
 import pytest
 
 from pipeline.host.errors import PipelineError
+from pipeline.host.locks import file_lock
+from pipeline.multirun import parent
 from pipeline.multirun.best import best_in_words
 from pipeline.multirun.parent import best_child, keep_best
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.model import BEST_SO_FAR
 from pipeline.tracking.run import Run
+from pipeline.tracking.session import LOCK
 
 SMALL = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine.epochs=1", "evaluate.horizons=[1]")
 SUMMARY = "tracking.detail=summary"  # without the figures of every job
@@ -123,6 +127,29 @@ def test_a_study_that_finished_is_left_as_it_is_when_its_multirun_goes_on(run_pi
     assert finished[0] == finished[1]
     jobs = pd.read_csv(io.StringIO(mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/jobs.csv")))
     assert jobs["run_id"].tolist() == finished[0]
+
+
+def test_a_multirun_that_goes_on_is_left_to_its_process(run_pipeline, client, store: Path, monkeypatch) -> None:
+    command, seen = ("-m", "recipe=trace", "size=tiny", *STUDIES["trace"][:-1], "matrix.size=2,60"), list[Path]()
+
+    def finish_locked(run: Run, *given, **named) -> None:
+        seen.append(store / "checkpoints" / run.id)
+        with pytest.raises(BlockingIOError), file_lock(seen[0] / LOCK, wait=False):
+            pass
+        finish(run, *given, **named)
+
+    finish = parent.finish
+    monkeypatch.setattr(parent, "finish", finish_locked)
+    assert "job 0 failed" in run_pipeline(*command).err
+    assert not seen[0].exists()
+    seen[0].mkdir()
+    with file_lock(seen[0] / LOCK):
+        for asked in ("resume=true", "resume=auto"):
+            error = f"error: {asked}: multirun {seen[0].name} still goes on in another process; wait or stop it"
+            assert run_pipeline(*command, asked).error == error
+    assert runs(client)[0].info.status == "FAILED"
+    assert "job 0 failed" in run_pipeline(*command, "resume=auto").err
+    assert len(seen) == 2
 
 
 def test_studies_have_no_model_to_register(client) -> None:
