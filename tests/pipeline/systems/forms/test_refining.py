@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from logged import artifacts, only_run, table
 from models.forms.recognise.objective import RecognitionObjective
 from models.forms.refiner import trained_refiner
 from pipeline.host.errors import PipelineError
-from pipeline.systems.forms.recognition import refining
+from pipeline.systems.forms.recognition import fitting, refining
 from pipeline.systems.forms.recognition.refining import with_images, written_rows
 
 TINY = ("recipe=forms", "forms.stage=recognition", "data=dhsd", "data.source=stand_in", "size=tiny")
@@ -58,6 +59,32 @@ def test_a_run_refines_says_so_and_goes_on_with_the_refiner_that_it_has(
     stopped_and_resumed(run_pipeline, asked, RecognitionObjective, 3, monkeypatch)
     assert shown == [(3, 6)] * 2
     pd.testing.assert_frame_equal(table(whole, "read.csv"), table(only_run(client), "read.csv"), check_exact=True)
+
+
+@pytest.mark.parametrize("refiner", [(), REFINED])
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("recogniser=character", "recogniser.start=nowhere"), "no finished run is named 'nowhere'"),
+        (
+            ("forms.vocabulary=FILE", "forms.corrected_within=1", "forms.alphabet=alphanumeric"),
+            "has no character of any of its 1 texts",
+        ),
+    ],
+)
+def test_what_the_recogniser_refuses_is_said_before_anything_is_trained(
+    refiner: tuple[str, ...], asked: tuple[str, ...], said: str, run_pipeline: Callable, monkeypatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "signs.txt"
+    file.write_text("☃\n", encoding="utf-8")
+    monkeypatch.setattr(refining, "trained_refiner", trained_early)
+    monkeypatch.setattr(fitting, "learn", trained_early)
+    asked = tuple(word.replace("FILE", str(file)) for word in asked)
+    assert said in run_pipeline(*TINY, *refiner, *ALONE, *asked, "data.ink=both", "tracking=off").error
+
+
+def trained_early(*_: Any, **__: Any) -> None:
+    raise AssertionError("training began")
 
 
 def test_only_images_that_a_program_wrote_are_replaced() -> None:

@@ -107,7 +107,9 @@ def trained_on(
     )
 
     def make(study: Study) -> Made:
-        model, correction, curve, validation = recognition.fit(settings, cut(), study, device, moved_of(settings, data))
+        words = cut()
+        begun = recognition.untrained(settings, words, device)
+        model, correction, curve, validation = recognition.fit(settings, begun, words, study, moved_of(settings, data))
         return Made(lambda folder: save_recogniser(model, folder, correction=correction), validation, curve)
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:

@@ -40,22 +40,39 @@ class Fitted(NamedTuple):
     validation: float
 
 
-def fit(
-    settings: FormsConfig, data: HandwrittenWords, here: Study, device: torch.device, moved: Moved | None = None
-) -> Fitted:
-    """Returns the recogniser, fitted to the training part. moved: as of `Copies`."""
-    train = data.parts["train"]
+class Untrained(NamedTuple):
+    """Holds a recogniser before its training, and the correction by its training texts."""
+
+    recogniser: Recogniser
+    correction: Correction | None
+
+
+def untrained(settings: FormsConfig, data: HandwrittenWords, device: torch.device) -> Untrained:
+    """Returns the recogniser for a training part, with the trunk of a saved word model where one is named. Raises
+    PipelineError, before anything is trained, for what `alphabet_of`, `correction_of`, `refuse_too_long` and
+    `saved_word_model` refuse, and for settings that no network can have."""
     alphabet = alphabet_of(settings.forms.alphabet, data)
-    texts = spelt(alphabet, train)
+    texts = spelt(alphabet, data.parts["train"])
+    correction = correction_of(settings, alphabet, texts)
     with said_of("recogniser"):
         own = prepared(recogniser_of(settings), texts, alphabet)
         recogniser = own.network(alphabet, seed=settings.seed).to(device)
     refuse_too_long(recogniser, data, texts)
-    if isinstance(recogniser, CharacterNetwork) and recogniser.settings.start is not None:
-        begin(recogniser, settings, data, here)
-    lesson = lesson_of(settings, recogniser, data, texts, moved)
+    start = recogniser.settings.start if isinstance(recogniser, CharacterNetwork) else None
+    if isinstance(recogniser, CharacterNetwork) and start is not None and start != TRAINED_FIRST:
+        begin(recogniser, saved_word_model(start, settings))
+    return Untrained(recogniser, correction)
+
+
+def fit(
+    settings: FormsConfig, own: Untrained, data: HandwrittenWords, here: Study, moved: Moved | None = None
+) -> Fitted:
+    """Returns the recogniser, fitted to the training part. moved: as of `Copies`."""
+    recogniser, correction = own
+    if isinstance(recogniser, CharacterNetwork) and recogniser.settings.start == TRAINED_FIRST:
+        begin(recogniser, word_model(recogniser, settings, data, here))
+    lesson = lesson_of(settings, recogniser, data, spelt(recogniser.alphabet, data.parts["train"]), moved)
     curve = learn(lesson, settings.recognition, here, settings.seed)
-    correction = correction_of(settings, alphabet, texts)
     validation = settled(recogniser, curve.kept.values["validation_cer"], data, here)
     return Fitted(recogniser.eval(), correction, curve, validation)
 
@@ -78,13 +95,10 @@ def correction_of(settings: FormsConfig, alphabet: Alphabet, texts: Sequence[str
     return Correction(words, own.corrected_within)
 
 
-def begin(recogniser: CharacterNetwork, settings: FormsConfig, data: HandwrittenWords, here: Study) -> None:
+def begin(recogniser: CharacterNetwork, word: WordNetwork) -> None:
     """Gives a character model the trunk of the word model that `recogniser.start` names. Raises PipelineError for one
-    that is not there, is none, or has another height or width."""
-    start = recogniser.settings.start
-    trained = start == TRAINED_FIRST
-    word = word_model(recogniser, settings, data, here) if trained else saved_word_model(start, settings)
-    with said_of(f"recogniser.start={start}"):
+    of another height or width."""
+    with said_of(f"recogniser.start={recogniser.settings.start}"):
         recogniser.start(word)
 
 

@@ -12,7 +12,7 @@ from pipeline.systems.forms.changes import log_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import attention_of
-from pipeline.systems.forms.recognition.fitting import Fitted, fit
+from pipeline.systems.forms.recognition.fitting import Fitted, fit, untrained
 from pipeline.systems.forms.recognition.load import load
 from pipeline.systems.forms.recognition.refining import refined
 from pipeline.systems.forms.recognition.remarks import advice
@@ -25,9 +25,10 @@ __all__ = ["load", "stages"]
 def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, here: Study) -> float:
     """Trains, evaluates and reports; returns the character error rate of the validation part, in %."""
     log_data(here, data)
+    begun = untrained(settings, data, device)
     data = refined(settings, data, here, device)
     with here.clock.stage("recogniser"):
-        fitted = fit(settings, data, here, device)
+        fitted = fit(settings, begun, data, here)
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
         read = evaluated(settings, data, fitted)
