@@ -47,6 +47,10 @@ def check(settings: TheoryConfig) -> None:
     theory = settings.theory
     for section in ("counts", "dimensions", "thresholds"):
         refuse_repeated(f"theory.{section}", getattr(theory, section))
+    refuse_repeated("theory.data", theory.data)
+    unknown = [name for name in theory.data if name not in settings.datasets]
+    if unknown:
+        raise PipelineError(f"theory.data: {unknown[0]} is unknown; choose among {', '.join(settings.datasets)}")
     if not theory.dimensions and not theory.data:
         raise PipelineError("theory.dimensions and theory.data are both empty; give one of them")
     if theory.rows < 2:

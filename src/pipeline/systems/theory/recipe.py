@@ -39,15 +39,10 @@ def chosen(section: str, names: Sequence[str], sections: Mapping[str, Any], exte
 
 
 def load_inputs(settings: TheoryConfig, device: torch.device) -> list[Inputs]:
-    """Returns Gaussian inputs of every dimension, then the data sets, on the device. Raises PipelineError for a data
-    set that is unknown or comes twice."""
+    """Returns Gaussian inputs of every dimension, then the data sets, on the device."""
     theory = settings.theory
-    chosen_names = list(theory.data)
-    refuse_repeated("theory.data", chosen_names)
     inputs = [normal_inputs(n, rows=theory.rows, seed=settings.seed) for n in theory.dimensions]
-    for name in chosen_names:
-        if name not in settings.datasets:
-            raise PipelineError(f"theory.data: {name} is unknown; choose among {', '.join(settings.datasets)}")
+    for name in theory.data:
         inputs.append(
             inputs_of(
                 name, partial(build, f"datasets.{name}", settings.datasets[name], settings.extensions),

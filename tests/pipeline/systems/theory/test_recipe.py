@@ -140,6 +140,8 @@ def test_the_experiment_at_large_n_decomposes_nothing(run_pipeline, client, stor
         ("theory.kernels=[gausian]", "theory.kernels: gausian is unknown; choose among gaussian, matern"),
         ("theory.samplers=[iid,iid]", "names one twice"),
         ("theory.data=[mocap2]", "theory.data: mocap2 is unknown; choose among"),
+        ("theory.data=[precipitation,mocap2]", "theory.data: mocap2 is unknown; choose among"),  # nothing is loaded
+        ("theory.data=[mocap,mocap]", "names one twice"),
         ("theory.baselines=[sobol]", r"theory.baselines=\['sobol'\] must be among theory.samplers"),
         ("dtype=float32", "recipe=theory computes in float64"),
         ("+theory.wrong=3", "theory.wrong is not a setting; choose one of kernels, samplers"),
