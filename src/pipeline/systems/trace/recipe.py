@@ -102,8 +102,11 @@ def log_problem(here: Study, problem: TraceProblem, settings: TraceConfig, devic
 
 def time_stage(here: Study, problem: TraceProblem, settings: TraceConfig, device: torch.device) -> None:
     """Measures and logs the seconds of estimates, of one process on the CPU alone: several ranks, or a GPU, would be
-    timed for what they are not. Nothing is timed where `timing.trials` is 0."""
-    if settings.timing.trials == 0 or world() > 1 or device.type != "cpu":
+    timed for what they are not, and it is said that they are not. Nothing is timed where `timing.trials` is 0."""
+    if settings.timing.trials == 0:
+        return
+    if world() > 1 or device.type != "cpu":
+        tqdm.write("timing: left out, as one process on the CPU alone is timed; start one with device=cpu for it")
         return
     with here.clock.stage("timing"):
         report.log_timings(here, problem, timings(problem, settings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,9 @@ from pipeline.host.paths import conf_folder
 from pipeline.settings.build import settings_of
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.registry import schemas
+from pipeline.systems.trace import recipe
 from pipeline.systems.trace.claims import CLAIMS, claims, paired
-from pipeline.systems.trace.config import EstimateConfig, MatrixConfig, TraceConfig
+from pipeline.systems.trace.config import EstimateConfig, MatrixConfig, TimingConfig, TraceConfig
 from pipeline.systems.trace.hessian import fitted_hessian
 from pipeline.systems.trace.problems import PROBLEMS, Source, TraceProblem, refuse_singular
 from pipeline.systems.trace.trials import products_metrics
@@ -314,6 +316,17 @@ def test_the_timed_products_are_compared_with_the_matrix() -> None:
     assert found["trace/products_bias"] == pytest.approx(-0.02, rel=0.2)
     assert 0.01 < found["trace/products_difference"] < 0.04
     assert set(products_metrics(exact, settings("synthetic"), device).values()) == {0.0}
+
+
+@pytest.mark.parametrize(("device", "ranks"), [("cuda", 1), ("cpu", 2)])
+def test_where_nothing_is_timed_it_is_said(device: str, ranks: int, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(recipe, "world", lambda: ranks)
+    asked = replace(settings("synthetic"), timing=TimingConfig([10], trials=1, processes=1))
+    no_study: Any = None
+    recipe.time_stage(no_study, toy(), asked, torch.device(device))
+    assert capsys.readouterr().out.startswith("timing: left out, as one process on the CPU alone is timed")
+    recipe.time_stage(no_study, toy(), replace(asked, timing=replace(asked.timing, trials=0)), torch.device(device))
+    assert capsys.readouterr().out == ""
 
 
 def test_products_are_compared_without_a_timing(run_pipeline, client) -> None:
