@@ -15,12 +15,16 @@ def check(settings: MctnConfig) -> None:
         raise PipelineError("device=cuda: recipe=mctn computes on the CPU, as its networks are small; leave device out")
     if own.bar is not None and own.bar not in NAMES:
         raise PipelineError(f"mctn.bar={own.bar} is unknown; choose one of {', '.join(NAMES)}, or null")
+    check_letters(own.missing)
     if own.arm in NAMES:
         check_kept(settings)
         return
     if own.arm not in ARMS:
         raise PipelineError(f"mctn.arm={own.arm}: {unknown(own.arm)}, or a baseline: {', '.join(NAMES)}")
-    check_missing(own.arm, own.missing)
+    if own.missing is not None and set(plan_of(own.arm).read) <= set(own.missing):
+        raise PipelineError(
+            f"mctn.missing={own.missing} leaves mctn.arm={own.arm} nothing to read; leave out one of its letters"
+        )
 
 
 def check_kept(settings: MctnConfig) -> None:
@@ -42,14 +46,10 @@ def unknown(arm: str) -> str:
     raise AssertionError(arm)
 
 
-def check_missing(arm: str, missing: str | None) -> None:
-    """Raises PipelineError for letters of no modality, one that stands twice, and where nothing is left to read."""
+def check_letters(missing: str | None) -> None:
+    """Raises PipelineError for letters of no modality, and for one that stands twice."""
     if missing is None:
         return
     letters = ", ".join(f"{letter} {name}" for letter, name in MODALITIES.items())
     if not missing or not set(missing) <= set(MODALITIES) or len(set(missing)) < len(missing):
         raise PipelineError(f"mctn.missing={missing} must be letters, each once: {letters}; as va")
-    if set(plan_of(arm).read) <= set(missing):
-        raise PipelineError(
-            f"mctn.missing={missing} leaves mctn.arm={arm} nothing to read; leave out one of its letters"
-        )

@@ -249,6 +249,7 @@ def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable
         (("mctn.share=some",), "mctn.share=some is unknown; choose one of padded, core, none"),
         (("mctn.dropout=1",), "mctn.dropout=1.0 must be at least 0 and below 1"),
         (("mctn.bar=mean",), "mctn.bar=mean is unknown; choose one of median"),
+        (("mctn.arm=median", "mctn.missing=x"), "mctn.missing=x must be letters, each once"),
         (("mctn.missing=x",), "mctn.missing=x must be letters, each once: t text, v video, a audio"),
         (("mctn.missing=t",), "mctn.missing=t leaves mctn.arm=cyclic-t-a nothing to read"),
         (("mctn.arm=median", "tracking.register=mine"), "mctn.arm=median is a simple baseline, which is not kept"),
