@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,12 +11,15 @@ from torch import Tensor, nn
 
 from models.documents.adjacent import AdjacentMixing
 from models.documents.tokens import NO_BOX, PageTokens
+from models.runtime.parameters import one_of
 from models.runtime.seeding import drawn
 from models.sequence.attention import Attending
 from models.sequence.layers import EncoderLayer, FeedForward, Norm, Setting
 from models.sequence.ledger import Ledger
 
 SPREAD = 0.02  # standard deviation of first embeddings, as in BERT
+ALONG_TEXT, ALONG_PAGE = 20.0, 50.0  # lengths of smooth places: tokens, and thousandths of the page
+PLACES = ("drawn", "smooth")
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,9 @@ class Architecture:
     vocabulary: how many numbers tokens may have. width, heads, hidden, layers: of the encoder. longest: tokens of a
     document, or of a chunk of it. pages: numbers of pages that are told apart, later ones count as the last. boxes:
     whether the network sees where words stand. norm: "pre" or "post". outputs: classes, or tags, 0 for none. adjacent:
-    tokens on each side that are mixed into each before the first layer, 0 for none. Raises ValueError for what cannot
-    be.
+    tokens on each side that are mixed into each before the first layer, 0 for none. places: how the embeddings of
+    positions and coordinates begin, "drawn" each by itself, or "smooth", see `place_table`. Raises ValueError for what
+    cannot be.
     """
 
     vocabulary: int
@@ -41,6 +46,7 @@ class Architecture:
     dropout: float = 0.1
     outputs: int = 0
     adjacent: int = 0
+    places: str = "drawn"
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "width", "hidden", "layers", "longest", "pages"):
@@ -53,12 +59,28 @@ class Architecture:
         for name in ("outputs", "adjacent"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
+        one_of("places", self.places, PLACES)
 
 
 def table(rows: int, width: int) -> nn.Embedding:
     """Returns embeddings of so many numbers, drawn with a small deviation."""
     made = nn.Embedding(rows, width)
     nn.init.normal_(made.weight, std=SPREAD)
+    return made
+
+
+def place_table(rows: int, width: int, places: str, *, length: float, apart: int = 0) -> nn.Embedding:
+    """Returns embeddings of the places 0, 1, … along a line; the last `apart` rows are no places and are drawn.
+
+    "smooth": the row of place r is σ√2 cos(ω r + b) with ω ~ N(0, 1/length²) and b uniform on [0, 2π), for each of the
+    `width` numbers (random Fourier features, Rahimi & Recht 2007). Then E⟨e_r, e_s⟩ = σ² width exp(−(r − s)² /
+    (2 length²)): places within a length begin alike, and what is learned of one holds beside it.
+    """
+    made = table(rows, width)
+    if places == "smooth":
+        phases = torch.randn(width) / length * torch.arange(rows - apart)[:, None] + 2 * math.pi * torch.rand(width)
+        with torch.no_grad():
+            made.weight[: rows - apart] = SPREAD * math.sqrt(2) * torch.cos(phases)
     return made
 
 
@@ -72,8 +94,12 @@ class PageEmbedding(nn.Module):
 
     def __init__(self, own: Architecture) -> None:
         super().__init__()
-        self.words, self.positions = table(own.vocabulary, own.width), table(own.longest, own.width)
-        self.sides = nn.ModuleList(table(NO_BOX + 1, own.width) for _ in range(4 if own.boxes else 0))
+        self.words = table(own.vocabulary, own.width)
+        self.positions = place_table(own.longest, own.width, own.places, length=ALONG_TEXT)
+        self.sides = nn.ModuleList(
+            place_table(NO_BOX + 1, own.width, own.places, length=ALONG_PAGE, apart=1)
+            for _ in range(4 if own.boxes else 0)
+        )
         self.pages = table(own.pages, own.width) if own.boxes else None
         self.norm, self.dropout = nn.LayerNorm(own.width), nn.Dropout(own.dropout)
 

@@ -54,7 +54,8 @@ class DocumentReader(SavedEstimator):
     the page and a `window` in the text, or a pattern of `models.sequence.patterns` with settings of its own; a list has
     one of these for each layer. layout: "boxes", or "text" for a network that does not see where words stand. width,
     heads, hidden, layers, dropout: of the network. adjacent: tokens on each side that are mixed into each before the
-    first layer, 0 for none. pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or for as
+    first layer, 0 for none. places: how the embeddings of positions and coordinates begin, "drawn" each by itself, or
+    "smooth", near places alike. pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or for as
     many as fewer texts allow, which a warning says. lower_case: whether words are read in small letters. max_length:
     tokens that are read together; longer documents are read in chunks that share `stride` tokens. tokens: of a batch,
     at least max_length. guessing: epochs in which hidden words are learned before. class_weight: α of the weights (N /
@@ -79,6 +80,7 @@ class DocumentReader(SavedEstimator):
     layers: int = 2
     dropout: float = 0.1
     adjacent: int = 0
+    places: str = "drawn"
     pieces: int | None = None
     lower_case: bool = True
     max_length: int = 2048
@@ -209,7 +211,7 @@ class DocumentReader(SavedEstimator):
         texts = (" ".join(own.document.words) for own in learned)
         vocabulary = vocabulary_of((text.lower() if lower else text for text in texts), self.pieces, stacklevel=4)
         architecture = Architecture(vocabulary.size, **sizes, longest=longest, boxes=self.layout == "boxes",
-                                    dropout=dropout, outputs=len(outputs),
+                                    dropout=dropout, outputs=len(outputs), places=self.places,
                                     adjacent=whole_number("adjacent", self.adjacent, least=0, most=1000))  # fmt: skip
         network = DocumentNetwork(architecture, seed=seed)
         reading = Reading(vocabulary, patterns, architecture.layers, longest, stride, lower, seed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from models.documents.network import Architecture, DocumentNetwork
+from models.documents.network import SPREAD, Architecture, DocumentNetwork, place_table
 from models.documents.tokens import NO_BOX, PageTokens, in_thousandths, joined_tokens, layout_of, tokens_of
 from models.sequence.attention import Attending
 from models.sequence.orders import page_order
@@ -144,6 +145,7 @@ def test_tokens_are_pieces_of_words_with_the_box_and_page_of_the_word() -> None:
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"outputs": -1}, "outputs must be at least 0, got -1"),
         ({"adjacent": -1}, "adjacent must be at least 0, got -1"),
+        ({"places": "near"}, "places must be one of drawn, smooth, got 'near'"),
     ],
 )
 def test_architectures_that_cannot_be(changed: dict[str, Any], said: str) -> None:
@@ -158,3 +160,26 @@ def test_what_a_network_was_not_made_for() -> None:
         network(outputs=0).tags(tokens, plans)
     with pytest.raises(ValueError, match="a document has 20 tokens, and longest is 19; read it in chunks"):
         network(longest=19).tags(tokens, plans)
+
+
+def test_smooth_places_begin_with_the_products_of_a_gaussian_kernel() -> None:
+    width, length = 40_000, 5.0
+    torch.manual_seed(0)
+    rows = place_table(31, width, "smooth", length=length, apart=1).weight.detach().double() / SPREAD
+    apart = torch.arange(30)[:, None] - torch.arange(30)
+    expected = torch.exp(-(apart**2) / (2 * length**2)).double()
+    torch.testing.assert_close(rows[:30] @ rows[:30].T / width, expected, atol=0.03, rtol=0)
+    assert (rows[30] @ rows[:30].T / width).abs().max() < 0.03  # no place: drawn by itself
+
+
+def test_smooth_places_are_those_of_each_table_and_leave_the_words_as_they_are() -> None:
+    plain, smooth = (
+        DocumentNetwork(Architecture(30, width=16, heads=2, hidden=16, layers=1, longest=9, places=places), seed=3)
+        for places in ("drawn", "smooth")
+    )
+    torch.testing.assert_close(plain.embedding.words.weight, smooth.embedding.words.weight, atol=0, rtol=0)
+    tables = [own.weight[:NO_BOX] for own in smooth.embedding.sides]
+    assert all(not torch.equal(one, other) for one, other in combinations(tables, 2))
+    for own in tables:
+        steps = (own[1:] - own[:-1]).norm(dim=1)
+        assert steps.max() < 0.2 * own.norm(dim=1).min()

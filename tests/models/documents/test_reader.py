@@ -153,6 +153,7 @@ def test_words_without_boxes_are_counted_while_learning() -> None:
         ({"layers": 10**9}, "layers must be at most 10000, got 1000000000"),
         ({"dropout": 1.0}, "dropout must be a number of 0 or more and at most 0.95"),
         ({"adjacent": -1}, "adjacent must be a whole number of at least 0, got -1"),
+        ({"places": "near"}, "places must be one of drawn, smooth, got 'near'"),
         (
             {"pieces": 100},
             r"pieces must be at least 260, for 256 bytes and 4 signs \(padding, begin, end, unknown\); got",

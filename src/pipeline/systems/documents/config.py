@@ -42,6 +42,7 @@ class EncoderConfig:
     norm: str = setting(choices=("pre", "post"))
     dropout: float = setting(at_least=0, below=1)
     adjacent: int = setting(at_least=0)
+    places: str = setting(choices=("drawn", "smooth"))
 
 
 @dataclass
