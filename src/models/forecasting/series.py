@@ -33,20 +33,28 @@ def check_series(series: Sequence[np.ndarray]) -> None:
             raise ValueError(f"infinite value in row {row}, feature {column} of series {i}; leave it empty or mend it")
 
 
-def arrays_of(series: Sequence[np.ndarray | pd.DataFrame]) -> tuple[list[np.ndarray], tuple[str, ...]]:
+def arrays_of(
+    series: Sequence[np.ndarray | pd.DataFrame], names: tuple[str, ...] | None = None
+) -> tuple[list[np.ndarray], tuple[str, ...]]:
     """Returns the series as arrays (time, feature), NaN where nothing was observed, and the names of the features.
 
-    Tables have the names of the first one's columns, arrays the names feature_0, feature_1 and so on. Raises
-    ValueError as `check_series` and `models.forecasting.frame.values_of` do.
+    names: of the features, by which tables are read; arrays have them in this order. None takes the names of the first
+    table's columns, and for arrays feature_0, feature_1 and so on. Raises ValueError for tables beside arrays, for
+    another number of features than names, and as `check_series` and `models.forecasting.frame.values_of` do.
     """
-    tables: list[Any] = list(series)
-    if tables and is_frame(tables[0]):
-        names = tuple(map(str, tables[0].columns))
-        arrays = [values_of(table, names) for table in tables]
+    given: list[Any] = list(series)
+    tables = sum(map(is_frame, given))
+    if 0 < tables < len(given):
+        raise ValueError(f"{tables} of {len(given)} series are tables and the others arrays; give all as one of the two")
+    if tables:
+        names = names or tuple(map(str, given[0].columns))
+        arrays = [values_of(table, names) for table in given]
     else:
-        arrays = [np.asarray(array, np.float64) for array in tables]
-        names = tuple(f"feature_{i}" for i in range(arrays[0].shape[-1] if arrays else 0))
+        arrays = [np.asarray(array, np.float64) for array in given]
     check_series(arrays)
+    names = names or tuple(f"feature_{i}" for i in range(arrays[0].shape[1]))
+    if arrays[0].shape[1] != len(names):
+        raise ValueError(f"expected (time, {len(names)}) values of {', '.join(names)}, got shape {arrays[0].shape}")
     return arrays, names
 
 

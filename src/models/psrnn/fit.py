@@ -176,12 +176,12 @@ def fit_forecaster(
 ) -> Forecaster:
     """Returns a forecaster fitted to series in their own units: `forecast(series, horizon)` goes on with one of them.
 
-    series: arrays (time, feature), NaN where nothing was observed, or tables of pandas with the same columns.
-    validation: more of them, by which the readout is chosen; None holds out the last tenth of each series.
+    series: arrays (time, feature), NaN where nothing was observed, or tables of pandas with the same columns, in any
+    order. validation: more of them, by which the readout is chosen; None holds out the last tenth of each series.
     The rest: see `fit`. Raises ValueError for series of other shapes and for a feature without an observation.
     """
     arrays, names = arrays_of(series)
-    held_out = None if validation is None else arrays_of(validation)[0]
+    held_out = None if validation is None else arrays_of(validation, names)[0]
     fitted_to, held_out = (arrays, held_out) if held_out is not None else cut_in_time(arrays)
     units = units_of(fitted_to)
     first = max(FIRST_SCORED, readout.lags)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import torch
 from models.choices import UPDATES
 from models.features.bandwidth import BandwidthRule
 from models.forecasting.filtering import filter_sequences, one_step_error
+from models.forecasting.forecaster import Forecaster
 from models.forecasting.readout_settings import ReadoutSettings
 from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.features import FeatureDraw, draw_features
@@ -156,6 +158,32 @@ def test_tables_keep_the_names_of_their_columns() -> None:
     assert list(forecast.columns) == ["flow", "level"]
     assert list(forecast.index) == [300, 301, 302]
     np.testing.assert_allclose(forecast[["level", "flow"]], by_array.forecast(table.to_numpy(), horizon=3), rtol=1e-9)
+
+
+def by_columns(validation: pd.DataFrame) -> Forecaster:
+    table = pd.DataFrame(wave(), columns=["level", "flow"])
+    return fit_forecaster([table[:200]], [validation], features=DRAW, generators=generators_of(0))
+
+
+def test_validation_tables_go_by_the_names_of_their_columns() -> None:
+    table = pd.DataFrame(wave(), columns=["level", "flow"])
+    first, second = by_columns(table[200:]), by_columns(table[200:][["flow", "level"]])
+    pd.testing.assert_frame_equal(first.forecast(table, 3), second.forecast(table, 3), rtol=0, atol=0)
+    with pytest.raises(ValueError, match=r"^column level is missing; the model needs level, flow, the table has flow$"):
+        by_columns(table[200:][["flow"]])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (([pd.DataFrame(wave()), wave()],), "1 of 2 series are tables and the others arrays; give all as one of the"),
+        (([wave()], [wave()[:, :1]]), r"expected \(time, 2\) values of feature_0, feature_1, got shape \(300, 1\)"),
+    ],
+    ids=["mixed", "another width"],
+)
+def test_parts_that_do_not_go_together_are_refused(parts: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        fit_forecaster(*parts, features=DRAW, generators=generators_of(0))
 
 
 @pytest.mark.parametrize(
