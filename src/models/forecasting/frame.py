@@ -44,19 +44,21 @@ def are_missing(names: Sequence[str]) -> str:
 def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Returns (time, feature) values of the columns `names`, in that order; NaN where one is missing in the table.
 
-    Raises ValueError for columns that are not there, are there twice, or hold no numbers.
+    A column that is called by a number goes by the text of it. Raises ValueError for columns that are not there, are
+    there twice, or hold no numbers.
     """
-    absent = [name for name in names if name not in frame.columns]
+    present = [str(label) for label in frame.columns]
+    absent = [name for name in names if name not in present]
     if absent:
-        present = ", ".join(map(str, frame.columns))
-        raise ValueError(f"{are_missing(absent)}; the model needs {', '.join(names)}, the table has {present}")
-    twice = [name for name in names if list(frame.columns).count(name) > 1]
+        needed = ", ".join(names)
+        raise ValueError(f"{are_missing(absent)}; the model needs {needed}, the table has {', '.join(present)}")
+    twice = [name for name in names if present.count(name) > 1]
     if twice:
         raise ValueError(f"column {', '.join(twice)} is there twice")
     columns = []
     for name in names:
         try:
-            columns.append(frame[name].to_numpy(np.float64, na_value=np.nan))
+            columns.append(frame.iloc[:, present.index(name)].to_numpy(np.float64, na_value=np.nan))
         except (TypeError, ValueError) as error:
             raise ValueError(f"column {name} holds no numbers ({error}); a gap is NaN") from error
     return np.column_stack(columns)
@@ -67,8 +69,9 @@ def as_frame(values: np.ndarray, names: Sequence[str], like: pd.DataFrame, index
     `like`."""
     import pandas as pd
 
-    ordered = [name for name in like.columns if name in names]
-    return pd.DataFrame(values, columns=list(names), index=index).loc[:, ordered]
+    places = [place for place, label in enumerate(like.columns) if str(label) in names]
+    order = [list(names).index(str(like.columns[place])) for place in places]
+    return pd.DataFrame(values[:, order], columns=like.columns[places], index=index)
 
 
 def index_after(index: Any, horizon: int) -> pd.Index:

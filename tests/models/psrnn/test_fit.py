@@ -186,6 +186,15 @@ def test_parts_that_do_not_go_together_are_refused(parts: Any, message: str) -> 
         fit_forecaster(*parts, features=DRAW, generators=generators_of(0))
 
 
+def test_columns_may_be_called_by_numbers() -> None:
+    table = pd.DataFrame(wave())
+    forecaster = fit_forecaster([table], features=DRAW, readout=ALONE, generators=generators_of(0))
+    assert forecaster.feature_names == ("0", "1")
+    ahead = forecaster.forecast(table[[1, 0]], horizon=2)
+    assert list(ahead.columns) == [1, 0]
+    np.testing.assert_array_equal(ahead[[0, 1]], forecaster.forecast(wave(), horizon=2))
+
+
 @pytest.mark.parametrize(
     ("series", "message"),
     [
