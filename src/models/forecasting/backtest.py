@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
-from models.forecasting.filtering import filter_sequences, with_padding_observed
+from models.forecasting.filtering import filter_sequences
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.rolling import forecast_from_everywhere
-from models.forecasting.series import check_series, padded
+from models.forecasting.series import check_series
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,16 +203,13 @@ def forecast_from_origins(
     Raises ValueError for series that do not have the forecaster's features or hold an infinite value.
     """
     check_series(series)
-    names = forecaster.feature_names
-    if series[0].shape[1] != len(names):
-        raise ValueError(f"expected (time, {len(names)}) values of {', '.join(names)}, got shape {series[0].shape}")
-    observed, mask = (part.to(forecaster.mean.device) for part in padded(series))
-    mask = with_padding_observed(mask, torch.tensor([len(values) for values in series]))
-    values = torch.where(mask, (observed.to(forecaster.mean) - forecaster.mean) / forecaster.scale, 0.0)
+    values, masks = zip(*map(forecaster.standardised, series), strict=True)
+    mask = pad_sequence(list(masks), batch_first=True, padding_value=True)  # what pads the end is no gap
+    values = pad_sequence(list(values), batch_first=True)
     states = filter_sequences(forecaster.model, values, mask).states  # pyright: ignore[reportArgumentType]
     chosen = tuple(part[origins.sequence, origins.origin].unsqueeze(0) for part in states)
     rolled = forecast_from_everywhere(forecaster.model, chosen, horizon)[0]  # pyright: ignore[reportArgumentType]
-    return (rolled * forecaster.scale + forecaster.mean).cpu().numpy()
+    return forecaster.in_own_units(rolled)
 
 
 def compared(

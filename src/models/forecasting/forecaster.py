@@ -21,6 +21,7 @@ from models.forecasting.online import OnlineForecaster
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.rolling import roll
 from models.forecasting.start_up import StartUp
+from models.numerics.standardisation import Standardisation
 from models.runtime.bfloat16 import fits, from_bits, to_bits
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def check_horizon(horizon: Any) -> None:
 class Forecaster:
     """Is a sequence model between a standardisation and its inverse.
 
-    model: offers `models.forecasting.filtering.SequenceModel`; mean, scale (feature,): in the data's own units.
+    model: offers `models.forecasting.filtering.SequenceModel`; mean, scale (feature,): in the data's own units, kept in
+    double precision, in which series are standardised before the model gets them in its own type.
     intervals: of its forecasts, in the data's own units; None: not known.
     """
 
@@ -56,8 +58,10 @@ class Forecaster:
         intervals: Intervals | None = None,
     ) -> None:
         self.model = model
-        parameter = next(iter(model.state_dict().values()), torch.empty(0, dtype=mean.dtype))
-        self.mean, self.scale = mean.to(parameter), scale.to(parameter)
+        like = next(iter(model.state_dict().values()), torch.empty(0, dtype=mean.dtype))
+        self.dtype, self.device = like.dtype, like.device
+        self.units = Standardisation(mean.cpu().double(), scale.cpu().double())
+        self.mean, self.scale = self.units
         self.feature_names = feature_names
         self.intervals = intervals
 
@@ -81,7 +85,7 @@ class Forecaster:
         return int(getattr(self.model, "history", 0))
 
     def standardised(self, series: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Returns values and mask (time, feature) of one series, standardised; NaN is a gap.
+        """Returns values and mask (time, feature) of one series, standardised, as the model takes them; NaN is a gap.
 
         Raises ValueError for another shape and for an infinite value.
         """
@@ -94,9 +98,10 @@ class Forecaster:
             raise ValueError(
                 f"infinite value in row {row} of column {self.feature_names[column]}; leave it empty or mend it"
             )
-        values = torch.from_numpy(np.require(series, requirements=("C", "W"))).to(self.mean)
+        values = torch.from_numpy(np.require(series, requirements=("C", "W")))
         mask = ~torch.isnan(values)
-        return torch.where(mask, (values - self.mean) / self.scale, 0.0), mask
+        standard = torch.where(mask, self.units.apply(values), 0.0)
+        return standard.to(self.device, self.dtype), mask.to(self.device)
 
     def online(self) -> OnlineForecaster:
         """Returns a filter for a live signal, at its beginning."""
@@ -162,8 +167,8 @@ class Forecaster:
         return [by_place[i] for i in range(len(sequences))]
 
     def in_own_units(self, values: Tensor) -> np.ndarray:
-        """Returns standardised values (…, feature) in the data's own units."""
-        return (values * self.scale + self.mean).cpu().numpy()
+        """Returns standardised values (…, feature) in the data's own units, as doubles."""
+        return self.units.restore(values.cpu().double()).numpy()
 
     def _passes(self, sequences: Sequence[np.ndarray], horizon: int) -> Iterator[tuple[list[int], Tensor, State]]:
         """Yields for each batch the places of its sequences, and what `filter_unequal` returns for them."""
@@ -223,7 +228,7 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     bfloat16, which architecture.json says: (array.astype("u4") << 16).view("f4") are its numbers.
     Raises ValueError, in one line that says what to do, for a class that could not be loaded again.
     """
-    model = forecaster.model
+    model, dtype = forecaster.model, str(forecaster.dtype).removeprefix("torch.")
     below = beneath(model)
     check_class(below)
     own = baggage(below)
@@ -231,7 +236,7 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     description: dict[str, Any] = {
         "class": describe_class(below),
         **description_of(model),
-        "dtype": str(forecaster.mean.dtype).removeprefix("torch."),
+        "dtype": dtype,
         "feature_names": list(forecaster.feature_names),
         "history": forecaster.history,
     }
@@ -245,7 +250,7 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
         description["requirements"] = own.requirements
     (folder / ARCHITECTURE).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
     arrays = {name: to_bits(t) if name in halved else t.cpu().numpy() for name, t in tensors.items()}
-    arrays |= {"mean": forecaster.mean.cpu().numpy(), "scale": forecaster.scale.cpu().numpy()}
+    arrays |= {"mean": forecaster.mean.numpy(), "scale": forecaster.scale.numpy()}
     if forecaster.intervals is not None:
         arrays |= {INTERVALS + name: values for name, values in forecaster.intervals._asdict().items()}
     np.savez(folder / PARAMETERS, allow_pickle=False, **arrays)  # pyright: ignore[reportArgumentType]

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from models.forecasting.covariates import Columns
 from models.forecasting.estimator_input import Group
@@ -56,7 +55,7 @@ def scored_parts(parts: Sequence[HeldOut], units: Standardisation, *, columns: i
     for place, part in enumerate(parts):
         scored[place, : part.first] = False
     scored[:, :, columns:] = False
-    return MaskedSequences(torch.where(mask, (values - units.mean) / units.scale, 0.0), mask, scored)
+    return MaskedSequences(torch.where(mask, units.apply(values), 0.0), mask, scored)
 
 
 def origins_of(part: HeldOut) -> np.ndarray:
@@ -85,11 +84,7 @@ def forecasts_from(
     known = known_windows(given, columns.leads, horizon)[origins].unsqueeze(0)
     ahead: Any = KnownAhead(model, columns.leads)
     rolled = forecast_from_everywhere(ahead, (*chosen, known), horizon)[0]
-    return _in_own_units(rolled, forecaster, len(columns.targets))
-
-
-def _in_own_units(values: Tensor, forecaster: Forecaster, targets: int) -> np.ndarray:
-    return (values * forecaster.scale + forecaster.mean)[..., :targets].cpu().numpy()
+    return forecaster.in_own_units(rolled)[..., : len(columns.targets)]
 
 
 def truths(rows: np.ndarray, origins: np.ndarray, horizon: int, targets: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from models.forecasting.estimator_input import TAIL, Group, as_range
 from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.frame import goes_by
-from models.forecasting.known_ahead import KnownAhead, as_seen_by, led
+from models.forecasting.known_ahead import KnownAhead, as_seen_by, led, with_gaps
 from models.forecasting.rolling import roll
 from models.forecasting.zones import in_clocks
 from models.runtime.threads import threads_for
@@ -116,10 +116,11 @@ def forecast(forecaster: Forecaster, columns: Columns, position: Position, known
     values, mask = forecaster.standardised(as_seen_by(forecaster.model, position.state, row, columns.leads))
     ahead: Any = KnownAhead(forecaster.model, columns.leads)  # pyright: ignore[reportArgumentType]
     state = moved_on(forecaster.model, position.state, values, mask)
-    unit = slice(len(forecaster.mean) - columns.leads, None)
-    to_come = (torch.from_numpy(known[1:]).to(forecaster.mean) - forecaster.mean[unit]) / forecaster.scale[unit]
+    own = len(position.last)
+    rows = np.pad(known[1:], ((0, 0), (own, 0)), constant_values=np.nan)
+    to_come = with_gaps(*forecaster.standardised(rows))[:, own:]
     rolled = roll(ahead, ahead.with_known(state, to_come.unsqueeze(0)), len(known))[0]
-    forecasts = (rolled * forecaster.scale + forecaster.mean)[:, : len(columns.targets)].cpu().numpy()
+    forecasts = forecaster.in_own_units(rolled)[:, : len(columns.targets)]
     if not np.isfinite(forecasts).all():
         step = int(np.argmin(np.isfinite(forecasts).all(1))) + 1
         raise ValueError(

@@ -45,7 +45,9 @@ def arrays_of(
     given: list[Any] = list(series)
     tables = sum(map(is_frame, given))
     if 0 < tables < len(given):
-        raise ValueError(f"{tables} of {len(given)} series are tables and the others arrays; give all as one of the two")
+        raise ValueError(
+            f"{tables} of {len(given)} series are tables and the others arrays; give all as one of the two"
+        )
     if tables:
         names = names or tuple(map(str, given[0].columns))
         arrays = [values_of(table, names) for table in given]

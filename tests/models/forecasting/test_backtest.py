@@ -150,8 +150,9 @@ def test_fast_path_works_in_the_precision_of_the_model() -> None:
     single = Forecaster(model.model.float(), mean=model.mean, scale=model.scale, feature_names=("a", "b"))
     fast = backtest_forecaster(single, series_with_gaps(), first=2, step=1, horizon=4)
     slow = backtest(single.forecast, series_with_gaps(), first=2, step=1, horizon=4)
-    assert fast.forecast.dtype == np.float32
+    exact = backtest_forecaster(forecaster("autoregression"), series_with_gaps(), first=2, step=1, horizon=4)
     assert np.allclose(fast.forecast, slow.forecast, rtol=1e-5)
+    assert not np.allclose(fast.forecast, exact.forecast, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["first", "step", "horizon"])

@@ -11,6 +11,7 @@ import torch
 
 from models.baselines.autoregression import Autoregression
 from models.baselines.persistence import Persistence
+from models.forecasting.backtest import backtest_forecaster
 from models.forecasting.filtering import batches, filter_sequences
 from models.forecasting.forecaster import ARCHITECTURE, PARAMETERS, Forecaster, load_forecaster, save_forecaster
 from models.forecasting.rolling import roll
@@ -161,4 +162,39 @@ def test_numbers_that_bfloat16_cannot_hold_are_kept_whole(tmp_path: Path) -> Non
 def test_a_matrix_that_was_not_rounded_is_saved_whole_whatever_its_numbers(tmp_path: Path) -> None:
     model = PSRNN(frequencies=3, dimension=2, state=4)  # all zeros, which bfloat16 holds
     save_forecaster(Forecaster(model, mean=torch.zeros(2), scale=torch.ones(2), feature_names=("a", "b")), tmp_path)
-    assert all(array.dtype == np.float32 for array in np.load(tmp_path / PARAMETERS).values())
+    arrays = dict(np.load(tmp_path / PARAMETERS))
+    assert {arrays.pop("mean").dtype, arrays.pop("scale").dtype} == {np.dtype(np.float64)}
+    assert all(array.dtype == np.float32 for array in arrays.values())
+
+
+def last_value(model: torch.nn.Module) -> Forecaster:
+    """Of columns whose deviation single precision cannot hold beside their mean."""
+    mean, scale = torch.tensor([1e9, -1e8], dtype=torch.float64), torch.tensor([1e3, 0.5], dtype=torch.float64)
+    return Forecaster(model, mean=mean, scale=scale, feature_names=("a", "b"))
+
+
+def far_from_zero() -> np.ndarray:
+    return [1e9, -1e8] + [1e3, 0.5] * np.random.default_rng(0).normal(size=(12, 2))
+
+
+def test_a_model_in_single_precision_sees_columns_far_from_zero_in_standard_deviations(tmp_path: Path) -> None:
+    single, rows = last_value(Persistence(dimension=2).float()), far_from_zero()
+    values, mask = single.standardised(rows)
+    assert values.dtype == torch.float32
+    assert bool(mask.all())
+    deviations = np.random.default_rng(0).normal(size=(12, 2))
+    np.testing.assert_allclose(values, deviations, atol=1e-6)
+    save_forecaster(single, tmp_path)
+    for forecaster in (single, load_forecaster(tmp_path)):
+        np.testing.assert_allclose((forecaster.forecast(rows, 1)[0] - rows[-1]) / [1e3, 0.5], 0, atol=1e-6)
+        tested = backtest_forecaster(forecaster, [rows], first=3, step=1, horizon=1)
+        np.testing.assert_allclose((tested.forecast - rows[2:-1]) / [1e3, 0.5], 0, atol=1e-6)
+
+
+def test_units_that_were_saved_in_single_precision_are_read(tmp_path: Path) -> None:
+    first = forecaster("psrnn")
+    save_forecaster(first, tmp_path)
+    arrays = dict(np.load(tmp_path / PARAMETERS))
+    before = {name: arrays[name].astype(np.float32) for name in ("mean", "scale")}
+    np.savez(tmp_path / PARAMETERS, **{**arrays, **before})  # pyright: ignore[reportArgumentType]
+    assert np.array_equal(load_forecaster(tmp_path).predict(series()), first.predict(series()))
