@@ -58,7 +58,8 @@ class Forecaster:
         intervals: Intervals | None = None,
     ) -> None:
         self.model = model
-        like = next(iter(model.state_dict().values()), torch.empty(0, dtype=mean.dtype))
+        numbers = (tensor for tensor in model.state_dict().values() if tensor.is_floating_point())
+        like = next(numbers, torch.empty(0, dtype=mean.dtype))
         self.dtype, self.device = like.dtype, like.device
         self.units = Standardisation(mean.cpu().double(), scale.cpu().double())
         self.mean, self.scale = self.units
@@ -226,9 +227,13 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
 
     The update of a PSRNN that was rounded (`PSRNN.round_update`), and not trained since, is saved as 16-bit patterns of
     bfloat16, which architecture.json says: (array.astype("u4") << 16).view("f4") are its numbers.
-    Raises ValueError, in one line that says what to do, for a class that could not be loaded again.
+    Raises ValueError, in one line that says what to do, for a class or a number type that could not be loaded again.
     """
     model, dtype = forecaster.model, str(forecaster.dtype).removeprefix("torch.")
+    if dtype not in DTYPES:
+        raise ValueError(
+            f"a model of {dtype} cannot be saved; turn it into {' or '.join(DTYPES)}, by model.float() say"
+        )
     below = beneath(model)
     check_class(below)
     own = baggage(below)

@@ -198,3 +198,29 @@ def test_units_that_were_saved_in_single_precision_are_read(tmp_path: Path) -> N
     before = {name: arrays[name].astype(np.float32) for name in ("mean", "scale")}
     np.savez(tmp_path / PARAMETERS, **{**arrays, **before})  # pyright: ignore[reportArgumentType]
     assert np.array_equal(load_forecaster(tmp_path).predict(series()), first.predict(series()))
+
+
+class Counting(torch.nn.Module):
+    """Forecasts the last value; the first of its tensors is a whole number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(1, dtype=torch.int64))
+        self.inner = Persistence(dimension=2)
+        self.initial_state, self.predict, self.update = (
+            self.inner.initial_state, self.inner.predict, self.inner.update,
+        )  # fmt: skip
+
+
+def test_the_type_of_a_model_is_that_of_its_first_fraction() -> None:
+    counting, rows = last_value(Counting().double()), far_from_zero()
+    assert counting.dtype == torch.float64
+    assert counting.scale.tolist() == [1e3, 0.5]
+    np.testing.assert_allclose(counting.forecast(rows, 1)[0], rows[-1], rtol=1e-15)
+
+
+def test_a_type_that_could_not_be_loaded_again_is_refused(tmp_path: Path) -> None:
+    half = last_value(Persistence(dimension=2).half())
+    with pytest.raises(ValueError, match=r"^a model of float16 cannot be saved; turn it into float64 or float32, by"):
+        save_forecaster(half, tmp_path)
+    assert not list(tmp_path.iterdir())
