@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.forecasting.following import told_ahead
+from models.forecasting.index_kinds import holds_periods
 from models.runtime.parameters import shown, whole_number
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def draw(
             lower, upper = _sides(band, place)
             label = _band(coverage) if place == 0 else None  # one entry for all
             axes.fill_between(to_come, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0, label=label)
-    axes.set_xlabel(str(getattr(getattr(ahead, "index", None), "name", None) or "row"))
+    axes.set_xlabel(str(getattr(to_come, "name", None) or "row"))
     if len(targets) == 1:
         axes.set_ylabel(targets[0])
     axes.legend()
@@ -81,15 +83,25 @@ def _sides(band: Any, place: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _past(estimator: Any, rows: int, ahead: Any, horizon: int) -> tuple[np.ndarray | None, Any, Any]:
     """Returns the last rows of the targets, None where they were not kept; their places on the axis, and those to
-    come."""
+    come: by the index, or, where it does not go on by itself, the numbers of the rows."""
     key, position = next(iter(estimator._positions.items()))
-    to_come = ahead.index if hasattr(ahead, "columns") else position.rows + np.arange(horizon)
-    if hasattr(to_come, "to_timestamp"):
-        to_come = to_come.to_timestamp()
+    by_index = hasattr(ahead, "columns") and _goes_on(position.tail, horizon)
+    to_come = _times(ahead.index) if by_index else position.rows + np.arange(horizon)
     if estimator._all_rows is None:
         return None, None, to_come
     group = next(group for group in estimator._all_rows.groups if group.key == key)
     places = [estimator._all_rows.labels.index(label) for label in estimator._fitted().columns.targets]
     past = group.values[-rows:, places]
-    times = position.rows - len(past) + np.arange(len(past)) if group.index is None else group.index[-rows:]
-    return past, times.to_timestamp() if hasattr(times, "to_timestamp") else times, to_come
+    times = _times(group.index[-rows:]) if by_index else position.rows - len(past) + np.arange(len(past))
+    return past, times, to_come
+
+
+def _goes_on(tail: Any, horizon: int) -> bool:
+    """Says whether the rows after the end of an index have places on its own axis: it tells them, or they are the next
+    periods."""
+    return told_ahead(tail, horizon) is not None or (tail is not None and holds_periods(tail))
+
+
+def _times(index: Any) -> Any:
+    """Returns an index as matplotlib draws it: of periods their begin."""
+    return index.to_timestamp() if hasattr(index, "to_timestamp") else index

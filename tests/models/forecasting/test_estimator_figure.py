@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
@@ -49,4 +50,36 @@ def test_a_figure_of_one_target_names_it_and_tells_its_forecast_in_grey_too(data
     assert (past.get_linestyle(), ahead.get_linestyle()) == ("-", "--")
     (_, point) = forecaster.plot(1, None, ax=axes.figure.subplots()).lines
     assert point.get_marker() == "."
+    plt.close(axes.figure)
+
+
+def uneven_index(kind: str) -> pd.Index:
+    """Of 200 rows, of which the index does not tell what comes after the last."""
+    index: dict[str, pd.Index] = {
+        "times": HOURS[:199].append(HOURS[205:206]),
+        "numbers": pd.Index([*range(500, 699), 750], name="count"),
+        "names": pd.Index([f"day {place}" for place in range(200)]),
+    }
+    return index[kind]
+
+
+@pytest.mark.filterwarnings("ignore:the times of the index:UserWarning")
+@pytest.mark.parametrize("kind", ["times", "numbers", "names"])
+def test_where_the_index_does_not_go_on_rows_are_numbered(kind: str) -> None:
+    table = hourly_load(200)[["load"]].set_index(uneven_index(kind))
+    axes = SeasonalNaiveForecaster(season=24).fit(table).plot(6, None, rows=10)
+    past, ahead = axes.lines
+    assert list(past.get_xdata()) == list(range(190, 200))
+    assert list(ahead.get_xdata()) == list(range(200, 206))
+    assert axes.get_xlabel() == "row"
+    plt.close(axes.figure)
+
+
+@pytest.mark.filterwarnings("ignore:the times of the index:UserWarning")
+def test_uneven_periods_go_on_with_the_next_ones() -> None:
+    months = pd.PeriodIndex([*pd.period_range("2000-01", periods=199, freq="M"), pd.Period("2017-01")], name="month")
+    table = hourly_load(200)[["load"]].set_index(months)
+    axes = SeasonalNaiveForecaster(season=24).fit(table).plot(6, None, rows=10)
+    assert axes.lines[1].get_xdata()[0] == pd.Timestamp("2017-02-01")
+    assert axes.get_xlabel() == "month"
     plt.close(axes.figure)
