@@ -183,14 +183,23 @@ def residuals(learnt: Learnt, horizon: int) -> np.ndarray:
 
     Raises ValueError where a forecast diverges.
     """
-    if horizon <= learnt.residuals.shape[1]:
-        return learnt.residuals[:, :horizon]
-    with threads_for(learnt.forecaster.model):
-        return errors_of(learnt, horizon)["model"]
+    found = learnt.residuals[:, :horizon]
+    if horizon > found.shape[1]:
+        with threads_for(learnt.forecaster.model):
+            found = errors_of(learnt, horizon)["model"]
+    diverges = np.isinf(found).any((0, 2))
+    if diverges.any():
+        step = int(np.argmax(diverges)) + 1
+        raise ValueError(
+            f"a forecast of the validation part diverges {step} step{'s' * (step > 1)} ahead, so that its errors tell "
+            "nothing from there on; ask for fewer steps, or fit another model"
+        )
+    return found
 
 
 def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
-    """Returns truth − forecast (forecast, horizon, target), NaN where not scored, of model and naive forecasts."""
+    """Returns truth − forecast (forecast, horizon, target), NaN where not scored, of model and naive forecasts; that of
+    a forecast that is not a number is infinite."""
     targets = len(learnt.columns.targets)
     errors: dict[str, list[np.ndarray]] = {}
     for part in learnt.held_out:
@@ -198,8 +207,9 @@ def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
         if not len(origins):
             continue
         truth = truths(part.rows, origins, horizon, targets)
+        ours = forecasts_from(learnt.forecaster, learnt.columns, part.rows, origins, horizon)
         forecasts = {
-            "model": forecasts_from(learnt.forecaster, learnt.columns, part.rows, origins, horizon),
+            "model": np.where(np.isnan(ours), np.inf, ours),
             "last value": naive_forecasts(part.rows, origins, horizon, targets=targets, season=1),
         }
         if learnt.season is not None:
@@ -238,8 +248,7 @@ def mean_errors(learnt: Learnt) -> np.ndarray:
 
 def _mean_square(residual: np.ndarray, scored: np.ndarray) -> np.ndarray:
     """Returns the mean square of the scored residuals (forecast, horizon, feature) for each horizon, (horizon,); NaN
-    where nothing is scored, infinity where a scored residual is NaN."""
+    where nothing is scored."""
     counts = scored.sum((0, 2))
     squared = np.where(scored, np.square(residual), 0.0)
-    squared = np.where(np.isnan(squared), np.inf, squared)
     return np.where(counts > 0, squared.sum((0, 2)), np.nan) / np.maximum(counts, 1)

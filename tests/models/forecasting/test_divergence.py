@@ -14,6 +14,7 @@ from models import VARForecaster
 from models.baselines.autoregression import Autoregression
 from models.forecasting.divergence import FARTHEST, first_diverged
 from models.forecasting.forecaster import Forecaster
+from models.forecasting.held_out import forecasts_from
 from models.forecasting.learnt import mean_errors
 
 
@@ -61,6 +62,25 @@ def test_an_estimator_warns_of_a_forecast_that_leaves_the_data() -> None:
         model.weight.fill_(3.0)
     with pytest.warns(UserWarning, match=r"the forecast diverges: \d+ steps ahead it lies more than 1000"):
         estimator.predict(30)
+
+
+def test_forecasts_that_are_no_numbers_leave_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of half the validation part are none, three steps ahead; the errors of the others are small."""
+
+    def half(*given: Any) -> np.ndarray:
+        ahead = forecasts_from(*given)
+        ahead[::2, 2] = np.nan
+        return ahead
+
+    noise = np.random.default_rng(0).normal(size=300)
+    monkeypatch.setattr("models.forecasting.learnt.forecasts_from", half)
+    with pytest.warns(UserWarning, match="the forecasts of the validation part diverge"):
+        estimator = VARForecaster(orders=[1], validation=0.2).fit(noise)
+    assert np.isinf(estimator.validation_errors_["model"]).tolist() == [place == 2 for place in range(24)]
+    estimator.predict_interval(2)
+    for horizon in (3, 30):
+        with pytest.raises(ValueError, match=r"^a forecast of the validation part diverges 3 steps ahead, so that"):
+            estimator.predict_interval(horizon)
 
 
 @pytest.mark.parametrize(("errors", "said"), [([0.5, 1.9, 9.0, 8.0], "; 3 steps ahead it diverges"), ([0.9] * 4, "")])
