@@ -88,12 +88,12 @@ class ForecastingEstimator(BaseEstimator, ABC):
         Raises TypeError and ValueError, in one line, for parameters and data that make no sense; what was fitted
         before is then still there.
         """
-        check_shared_parameters(self)
-        self._check()
         self._fit_to(read(X))
         return self
 
     def _fit_to(self, rows: Rows) -> None:
+        check_shared_parameters(self)
+        self._check()
         learnt = learn(self, rows)
         positions = positions_of(learnt.forecaster, learnt.columns, of_labels(rows, learnt.columns.labels))
         learnt.say()  # may raise, where warnings are errors
@@ -239,10 +239,10 @@ class ForecastingEstimator(BaseEstimator, ABC):
     def score(self, X: Any, y: None = None) -> float:  # noqa: ARG002
         """Returns the skill of one-step predictions of X over the last value: 1 − MSE / MSE of the last value.
 
-        Both are mean squared errors over all rows after the first and all targets, in standard deviations of the part
-        fitted to, so that no unit outweighs another. 1 is perfect, 0 as good as the last value, and below 0 is worse:
-        higher is better. Raises ValueError for other columns, for values too large to be squared, and where nothing
-        changes from row to row.
+        Both are mean squared errors of all targets over the entries that were observed, and were in the row before too,
+        in standard deviations of the part fitted to, so that no unit outweighs another. 1 is perfect, 0 as good as the
+        last value, and below 0 is worse: higher is better. Raises ValueError for other columns, for values too large to
+        be squared, and where nothing changes from row to row.
         """
         return skill(self._fitted(), self._histories(X))
 

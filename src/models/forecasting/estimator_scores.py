@@ -34,7 +34,8 @@ def one_step(learnt: Learnt, rows: Rows) -> list[np.ndarray]:
 
 
 def skill(learnt: Learnt, rows: Rows) -> float:
-    """Returns 1 − MSE / MSE of the last value, over the rows after the first, see `ForecastingEstimator.score`.
+    """Returns 1 − MSE / MSE of the last value, over what was observed in two rows in a row, see
+    `ForecastingEstimator.score`.
 
     Raises ValueError where no two rows in a row differ, and for values whose squares are no numbers.
     """

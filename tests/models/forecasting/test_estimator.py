@@ -94,6 +94,14 @@ def test_refit_is_a_fit_to_all_rows(fitted: PSRNNForecaster) -> None:
     pd.testing.assert_frame_equal(refitted.predict(4), clone(fitted).fit(hourly_load()).predict(4))
 
 
+@pytest.mark.parametrize(("name", "value"), [("validation", 0.0), ("season", 1), ("orders", 0)])
+def test_parameters_set_after_a_fit_are_checked_before_the_next(name: str, value: float) -> None:
+    forecaster = VARForecaster(orders=1).fit(hourly_load(200)).set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"^{name} must be "):
+        forecaster.update(hourly_load()[200:], refit=True)
+    forecaster.predict(1)
+
+
 def test_known_values_are_taken_step_by_step(told: PSRNNForecaster) -> None:
     """As if each step were forecast by itself, its own forecast observed, and the covariate with it."""
     by_hand = pickle.loads(pickle.dumps(told))  # noqa: S301
