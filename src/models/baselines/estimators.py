@@ -14,6 +14,7 @@ from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue
 from models.baselines.seasonal_naive import Seasonal
 from models.forecasting.errors_ahead import least_ahead
+from models.forecasting.estimator_checks import season_of
 from models.forecasting.estimator_recurrent import (
     RIDGES,
     MethodEstimator,
@@ -194,7 +195,7 @@ class SeasonalNaiveForecaster(MethodEstimator):
     sees_season = False
 
     def _method(self) -> Method:
-        return Seasonal(season=self.season)
+        return Seasonal(season=season_of(self))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

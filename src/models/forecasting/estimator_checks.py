@@ -26,6 +26,13 @@ def check_shared_parameters(estimator: Any) -> None:
     """Raises TypeError or ValueError for the parameters that all forecasters have."""
     whole_number("seed", estimator.seed, least=0)
     number("validation", estimator.validation, above=0.0, below=1.0)
-    if estimator.season is not None:
-        whole_number("season", estimator.season, least=2)
+    season_of(estimator)
     check_calendar(estimator.calendar)
+
+
+def season_of(estimator: Any) -> int | None:
+    """Returns the season as a number of Python's own; None where none is given.
+
+    Raises TypeError or ValueError unless it is a whole number of at least 2.
+    """
+    return None if estimator.season is None else whole_number("season", estimator.season, least=2)

@@ -10,7 +10,7 @@ from typing import Any
 
 from models.forecasting.burn_in import settle_start_up
 from models.forecasting.estimator import ForecastingEstimator
-from models.forecasting.estimator_checks import check_lags
+from models.forecasting.estimator_checks import check_lags, season_of
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
 from models.forecasting.lags_ahead import settle_ahead
@@ -140,7 +140,7 @@ class RecurrentEstimator(ReadoutEstimator):
         if self.lags != "auto":
             return [int(self.lags)]
         observed = train.values.shape[2] - leads
-        return lag_choices(MaskedSequences(*(part[:, :, :observed] for part in train)), self.season)
+        return lag_choices(MaskedSequences(*(part[:, :, :observed] for part in train)), season_of(self))
 
     def _check(self) -> None:
         check_lags(self.lags)

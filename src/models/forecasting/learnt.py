@@ -10,6 +10,7 @@ import numpy as np
 
 from models.forecasting.burn_in import settle_start_up
 from models.forecasting.covariates import Columns, columns_of
+from models.forecasting.estimator_checks import season_of
 from models.forecasting.estimator_input import Form, Group, Rows, of_labels
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.following import check_goes_on
@@ -105,7 +106,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     parts = cut_parts(estimator, columns, groups)
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))
-    season = estimator.season or shortest_season(observed)
+    season = season_of(estimator) or shortest_season(observed)
     uneven = any(is_uneven(group, columns) for group in groups)
     learnt = Learnt(
         forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven
@@ -116,13 +117,14 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
 def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
     """Returns the roles of the columns, and the series with the columns that have one. Raises ValueError for data that
     cannot be fitted to."""
+    season = season_of(estimator)
     columns = columns_of(
         rows, target=estimator.target, covariates=estimator.covariates, calendar=estimator.calendar,
-        season=estimator.season if estimator.sees_season else None,
+        season=season if estimator.sees_season else None,
     )  # fmt: skip
     groups = of_labels(rows, columns.labels)
     check_rows(groups, columns, estimator.validation)
-    check_season(groups, estimator.season or 0, estimator.validation)
+    check_season(groups, season or 0, estimator.validation)
     for group in groups:
         check_goes_on(columns, group.index)
     return columns, groups

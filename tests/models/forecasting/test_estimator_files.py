@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import LastValueForecaster
+from models import LastValueForecaster, NoStateForecaster, SeasonalNaiveForecaster, VARForecaster
+from models.forecasting.readouts.settings import GroupedSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
@@ -76,3 +77,19 @@ def test_a_step_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
         forecaster.save(tmp_path / "saved")
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize(
+    "forecaster",
+    [
+        SeasonalNaiveForecaster(season=np.int64(6)), LastValueForecaster(season=np.int64(6)),
+        NoStateForecaster(season=np.int64(6), lags=np.int64(2)), VARForecaster(orders=np.int64(2)),
+        NoStateForecaster(readout=GroupedSettings(lags=np.int64(2))),
+    ],
+    ids=["seasonal naive", "last value", "lags", "orders", "readout"],
+)  # fmt: skip
+def test_numbers_of_numpy_are_saved_as_python_s_own(forecaster: Any, tmp_path: Path) -> None:
+    fitted = forecaster.fit(table(pd.RangeIndex(120)))
+    fitted.save(tmp_path / "saved")
+    loaded = type(forecaster).load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.predict(3), fitted.predict(3))

@@ -49,7 +49,8 @@ class GroupedReadout(nn.Module):
     ) -> None:
         super().__init__()
         self.architecture = {
-            "dimension": dimension, "lags": lags, "traces": list(traces), "count": count, "horizons": horizons
+            "dimension": dimension, "lags": int(lags), "traces": list(map(float, traces)), "count": int(count),
+            "horizons": horizons,
         }  # fmt: skip
         self.base, self.lags, self.traces = base, lags, tuple(traces)
         self.features = HistoryFeatures(size=(lags + len(traces)) * dimension, count=count)
