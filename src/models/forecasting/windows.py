@@ -14,6 +14,7 @@ from models.forecasting.filtering import (
     filter_sequences,
     scored_features,
     up_to_end,
+    wholly_scored,
 )
 from models.forecasting.rolling import ROLL_BATCH, roll
 from models.numerics.ridge import infinite_where_nan
@@ -40,8 +41,7 @@ def whole_windows(scored: Tensor, length: int) -> Tensor:
     """
     places = torch.empty(0, 2)
     if length <= scored.shape[1]:
-        whole = scored[..., scored_features(scored)].all(2) & scored.any(2)
-        places = whole.unfold(1, length, 1).all(2).nonzero()
+        places = wholly_scored(scored).unfold(1, length, 1).all(2).nonzero()
     if not len(places):
         raise ValueError(f"no window of {length} rows is scored throughout; shorten it, or give more data")
     return places

@@ -96,6 +96,9 @@ def test_a_target_among_others_and_columns_known_ahead_go_with_a_readout_in_grou
     assert fitted.predict(5, known=known).shape == (5, 1)
     one = small("psrnn", readout="kernel", direct=3, target="a").fit(table())
     assert one.predict(4).columns.tolist() == ["a"]
+    shared = GroupedSettings(lags=3, direct=4, shared=True)
+    assert small("echo_state", readout=shared, target="a").fit(table()).predict(4).columns.tolist() == ["a"]
+    assert small("echo_state", readout=replace(shared, direct=1), covariates="price").fit(data).chosen_
     with pytest.raises(ValueError, match="direct forecasts take nothing that is known ahead: leave out direct, or"):
         small("echo_state", direct=True, covariates="price").fit(data)
 

@@ -104,7 +104,7 @@ def solve_shared(
     horizons = len(model.direct)
     rows, held_out = (part.rows_of_all(horizons) for part in (train, validation))
     columns = Columns(rows.inputs)
-    moments = columns.moments(rows.mask.all(1), rows.targets, rows.mask)
+    moments = columns.moments(rows.mask.any(1), rows.targets, rows.mask)
     fit = choose_ridges(moments, columns.units, held_out, groups)
     readout = fit.readout if differences is None else differences.undone(fit.readout)
     parts = zip(*(each.unflatten(0, (horizons, -1)).unbind() for each in readout), strict=True)
@@ -216,8 +216,8 @@ def own_errors(model: GroupedReadout, part: Part) -> list[float]:
     """Returns the error of each map, from the rows of the part from which all horizons are scored."""
     rows = part.rows_of_all(len(model.direct))
     forecasts = nn.functional.linear(rows.inputs, model.weight.flatten(0, 1), model.bias.flatten())
-    squared = (forecasts - rows.targets).square().unflatten(1, (len(model.direct), -1))
-    return squared.double().mean((0, 2)).tolist()
+    by_horizon = (part.unflatten(1, (len(model.direct), -1)).unbind(1) for part in (forecasts, rows.targets, rows.mask))
+    return [float(masked_mse(*own)) for own in zip(*by_horizon, strict=True)]
 
 
 def choose_direct(

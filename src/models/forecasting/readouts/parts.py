@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from models.forecasting.burn_in import evenly_spaced
-from models.forecasting.filtering import MaskedSequences, State, begun_along, filter_sequences, rows_before
+from models.forecasting.filtering import (
+    MaskedSequences,
+    State,
+    begun_along,
+    filter_sequences,
+    rows_before,
+    wholly_scored,
+)
 from models.forecasting.horizons import horizon_targets
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.model import GroupedReadout
@@ -46,18 +52,18 @@ class Part(NamedTuple):
 
     def rows_of_all(self, horizons: int) -> RegressionData:
         """Returns inputs, and side by side the rows 1 to `horizons` steps after the last that was seen, where all of
-        these are scored: targets (row, horizons · d). Raises ValueError where that is nowhere."""
+        these are scored, in every feature that is scored at all: targets and mask (row, horizons · d). Raises
+        ValueError where that is nowhere."""
         sequence, time = rows_throughout(self.scored, self.late, horizons)
         if not len(time):
             raise ValueError(
                 f"no row has all of its next {horizons} rows scored; lower direct, or give each of "
                 "them a regression of its own"
             )
-        targets = self.values.unfold(1, horizons, 1)[sequence, time].transpose(1, 2)
+        targets, keep = (of.unfold(1, horizons, 1)[sequence, time].transpose(1, 2) for of in (self.values, self.scored))
         if self.taken is not None:
             targets = targets - self.taken[sequence, time].unsqueeze(1)
-        targets = targets.flatten(1)
-        return RegressionData(self.inputs[sequence, time], targets, torch.ones_like(targets, dtype=torch.bool))
+        return RegressionData(self.inputs[sequence, time], targets.flatten(1), keep.flatten(1))
 
     @property
     def begins(self) -> Tensor:
@@ -72,9 +78,9 @@ def targets_ahead(values: Tensor, scored: Tensor, horizon: int, late: Tensor) ->
 
 
 def rows_throughout(scored: Tensor, late: Tensor, horizons: int) -> tuple[Tensor, Tensor]:
-    """Returns sequence and time of those of the rows `late` (sequence, time) whose next `horizons` rows are all scored,
-    in scored (sequence, time, feature)."""
-    begins = scored.all(2).unfold(1, horizons, 1).all(2)
+    """Returns sequence and time of those of the rows `late` (sequence, time) whose next `horizons` rows are all scored
+    in scored (sequence, time, feature), see `wholly_scored`."""
+    begins = wholly_scored(scored).unfold(1, horizons, 1).all(2)
     sequence, time = (begins & late[:, : begins.shape[1]]).nonzero().unbind(1)
     return sequence, time
 

@@ -15,6 +15,7 @@ from models.forecasting.fitting import Problem
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.fit import fit_grouped
+from models.forecasting.readouts.naive import naive_errors
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import roll
 from models.numerics.ridge import AffineMap
@@ -100,6 +101,22 @@ def test_shared_horizons_have_the_same_ridges_and_none_is_iterated() -> None:
     ahead = fit.model.forecast_ahead(begun, [1, 2, 3, 4])
     errors = (ahead - validation.values.unfold(1, 4, 1)[:, FIRST:].transpose(2, 3).flatten(0, 1)).square()
     np.testing.assert_allclose([each.direct_error for each in fit.horizons], errors.mean((0, 2)).numpy())
+
+
+def test_shared_horizons_are_scored_by_the_features_that_are_scored_at_all() -> None:
+    """As of an estimator whose target is the first of two columns."""
+    train, validation = drifting(5, seed=0), drifting(3, seed=1)
+    validation.scored[..., 1] = False
+    readout = ReadoutSettings(LAGS, (1e-2,), "none", (1e-2,))
+    base = NoState().fit(Problem(train, validation, readout, generators_of(0)("weights"))).model
+    fit = fit_grouped(base, train, validation, SHARED, generators_of(0))
+    states = fit.model.states_observed(fit.model.initial_state(3), validation.values)
+    begun = tuple(part[:, FIRST:57].flatten(0, 1) for part in states)
+    truth = validation.values.unfold(1, 4, 1)[:, FIRST:, 0].flatten(0, 1)
+    errors = (fit.model.forecast_ahead(begun, [1, 2, 3, 4])[..., 0] - truth).square().mean(0)
+    np.testing.assert_allclose([each.direct_error for each in fit.horizons], errors.numpy())
+    naive = naive_errors(validation, history=LAGS, horizons=4, shared=True)
+    np.testing.assert_allclose([each.mean for each in naive], truth.square().mean(0).numpy())
 
 
 def test_one_horizon_is_the_same_shared_or_not() -> None:
