@@ -143,7 +143,7 @@ class GroupedReadout(nn.Module):
         or the readout of the base could grow without end, which nothing would have measured.
         """
         moved, read = self.update(state, prediction), self.is_read(state)
-        counts = {-1, -4} if isinstance(self.base, Recurrent) else {-1}
+        counts = {-1} if getattr(self.base, "start_up", None) is None else {-1, -4}  # of rows; the base's is its last
         return tuple(
             torch.where(read, new, old) if place - len(state) in counts else new
             for place, (new, old) in enumerate(zip(moved, state, strict=True))

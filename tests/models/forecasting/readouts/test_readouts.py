@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
 from models.baselines.kalman import KalmanFilter
 from models.baselines.networks import LSTM
@@ -45,6 +46,7 @@ METHODS = {
     "lstm": LSTM(units=6),
     "kalman": KalmanFilter(blocks=[2], orders=[3]),
     "last_value": LastValue(),
+    "var": VAR(orders=[3]),
 }
 
 
@@ -161,12 +163,13 @@ def test_sequences_that_are_not_read_yet_are_forecast_by_the_start_up():
         torch.testing.assert_close(ahead[1:], roll_to(model, tuple(part[1:] for part in late), [2, 5]))
 
 
-def test_a_readout_beneath_that_grows_when_it_is_fed_back_gives_no_forecast_from_few_rows():
-    model, values = model_of("lstm"), sequences(2, seed=2).values
+@pytest.mark.parametrize(("name", "weight"), [("lstm", "readout_weight"), ("var", "weight")])
+def test_a_readout_beneath_that_grows_when_it_is_fed_back_gives_no_forecast_from_few_rows(name, weight):
+    model, values = model_of(name), sequences(2, seed=2).values
     base: Any = model.base
     state = tuple(part[:, 2] for part in model.states_observed(model.initial_state(2), values))
     before = roll_to(model, state, [1, 9])
-    base.readout_weight *= 100.0
+    getattr(base, weight).mul_(100.0)
     assert torch.equal(roll_to(model, state, [1, 9]), before)
     assert float(iterated(base, state[:-3], [9]).abs().max()) > 1e3
 
