@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeGuard
 import torch
 from torch import Tensor, nn
 
-from models.forecasting.filtering import MaskedSequences, rows_before
+from models.forecasting.filtering import MaskedSequences, rows_before, scored_features
 from models.forecasting.readout import FittedReadout, ReadoutFit, ReadoutSettings, unread
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import find_season
@@ -60,13 +60,17 @@ def with_lags(model: Recurrent, lags: int) -> Recurrent:
     return joined
 
 
+def most_lags(part: MaskedSequences) -> int:
+    """Returns the largest number of lags that leaves half of the part's steps to score, and of every feature that is
+    scored at all a scored step with so many rows before it, see `rows_before`."""
+    before = torch.where(part.scored, rows_before(part.mask).unsqueeze(2), 0).amax((0, 1))
+    return min([part.values.shape[1] // 2, *before[scored_features(part.scored)].tolist()])
+
+
 def reachable_lags(candidates: Sequence[int], part: MaskedSequences, *, inputs: int) -> list[int]:
-    """Returns the candidates, in order, that have at most `inputs` numbers, leave half of the part's steps to score,
-    and leave a step of every feature that is scored at all."""
-    steps, dimension = part.values.shape[1:]
-    short = {lags for lags in candidates if lags <= steps // 2 and lags * dimension <= inputs}
-    scored = part.scored.any(0)
-    return sorted(lags for lags in short if torch.equal(scored[lags:].any(0), scored.any(0)))
+    """Returns the candidates, in order, that have at most `inputs` numbers and are at most `most_lags`."""
+    most = min(most_lags(part), inputs // part.values.shape[2])
+    return sorted({lags for lags in candidates if lags <= most})
 
 
 def recent_observations(filled: Tensor, lags: int) -> Tensor:

@@ -21,6 +21,7 @@ from models.forecasting.lags import (
     CHOSEN_LAGS,
     MOST_INPUTS,
     inputs_with_lags,
+    most_lags,
     reachable_lags,
     recent_observations,
     rows_beside_lags,
@@ -134,8 +135,8 @@ def within_reach(fit: ReadoutFit, choices: Sequence[int]) -> list[int]:
         inputs = max(inputs, choices[0] * fit.train.values.shape[2])
     reached = [lags for lags in sorted(choices) if all(reachable_lags([lags], p, inputs=inputs) for p in parts)]
     if len(choices) == 1 and not reached:
-        rows = min(part.values.shape[1] for part in parts) // 2
-        raise ValueError(f"lags must be at most {rows} for series of this length, got {choices[0]}; lower it")
+        rows = min(map(most_lags, parts))
+        raise ValueError(f"lags must be at most {rows} for series of such length and gaps, got {choices[0]}; lower it")
     return reached or [0]
 
 

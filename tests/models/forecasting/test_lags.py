@@ -136,6 +136,12 @@ def test_no_candidate_leaves_a_feature_without_a_step() -> None:
     assert choose_lags(random_psrnn(), part, part, SETTINGS, reached).errors.keys() == {0, 2}
 
 
+def test_rows_before_the_first_observation_are_none_to_look_back_on() -> None:
+    part = oscillation(1, steps=20)
+    part.mask[:, :12] = part.scored[:, :12] = False
+    assert reachable_lags([0, 2, 7, 8, 10], part, inputs=1000) == [0, 2, 7]
+
+
 def test_models_of_a_person_s_own_may_take_no_lags() -> None:
     class Own(PSRNN):
         """Says nothing of lags."""

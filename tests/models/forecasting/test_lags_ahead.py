@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from models import PSRNNForecaster
+from models import EchoStateForecaster, PSRNNForecaster
 from models.baselines.echo_state import EchoState
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.fitting import Fitted, Problem
@@ -80,8 +80,24 @@ def test_the_least_error_ahead_is_chosen_and_solved(fitted: tuple[Fitted, Readou
 
 def test_a_single_number_of_lags_is_taken_or_refused(fitted: tuple[Fitted, ReadoutFit]) -> None:
     assert settle_ahead(*fitted, [50], leads=0).chosen["readout.lags"] == 50
-    with pytest.raises(ValueError, match="lags must be at most 50 for series of this length, got 51; lower it"):
+    with pytest.raises(ValueError, match="lags must be at most 50 for series of such length and gaps, got 51;"):
         settle_ahead(*fitted, [51], leads=0)
+
+
+def late_rows_alone() -> np.ndarray:
+    """500 rows, of which those from 150 to 479 are missing: 20 of the last 50 are there, with 0 to 19 before them."""
+    chance = np.random.default_rng(0)
+    rows = np.sin(0.5 * np.arange(500)) + 0.1 * chance.normal(size=500)
+    rows[150:480] = np.nan
+    return rows
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+def test_lags_are_counted_by_the_rows_that_there_are() -> None:
+    fitted = EchoStateForecaster(units=10).fit(late_rows_alone())
+    assert 0 < fitted.chosen_["readout.lags"] <= 16
+    with pytest.raises(ValueError, match=r"^lags must be at most 19 for series of such length and gaps, got 24; lower"):
+        EchoStateForecaster(units=10, lags=24).fit(late_rows_alone())
 
 
 @pytest.mark.parametrize("scale", [1.0, 7.77])
