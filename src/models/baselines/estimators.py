@@ -177,6 +177,10 @@ class VARForecaster(MethodWithReadout):
         super()._check()
         refuse_blind(self.readout)
 
+    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:
+        """Returns how many rows before the validation part are asked for: those of the longest order too."""
+        return max(*whole_numbers("orders", self.orders), super()._context(train, leads=leads, held_out=held_out))
+
     def _method(self) -> VAR:
         return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))
 

@@ -79,6 +79,10 @@ class ForecastingEstimator(BaseEstimator, ABC):
         leads: how many of the last columns are known ahead.
         """
 
+    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:  # noqa: ARG002
+        """Returns how many rows before the validation part, of `held_out` rows, the parameters ask for."""
+        return 0
+
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ARG002
         """Fits the model to one series or several, and returns the estimator.
 
@@ -190,10 +194,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         whole_number("horizon", horizon, most=MOST_STEPS)
         radii = interval_radii(learnt, horizon, coverage)
         ahead = self.predict(horizon, X, known=known)
-        labels = learnt.columns.targets
-        return (
-            [bounds(each, radii, labels) for each in ahead] if isinstance(ahead, list) else bounds(ahead, radii, labels)
-        )
+        return bounds(ahead, radii, learnt.columns.targets)
 
     def update(self, new_rows: Any, *, refit: bool = False) -> Self:
         """Takes rows that follow those seen so far, and returns the estimator; forecasts then go on from the last one.
@@ -260,14 +261,9 @@ class ForecastingEstimator(BaseEstimator, ABC):
         return backtested(self._fitted(), rows, first=seen, step=apart, horizon=ahead)
 
     def plot(
-        self,
-        horizon: int,
-        coverage: float | None = 0.9,
-        *,
-        known: Any = None,
-        rows: int | None = None,
+        self, horizon: int, coverage: float | None = 0.9, *, known: Any = None, rows: int | None = None,
         ax: Axes | None = None,
-    ) -> Axes:
+    ) -> Axes:  # fmt: skip
         """Draws the end of the first series and its forecast, dashed, with a band, and returns the axes of matplotlib.
 
         coverage: of the band; None leaves it out. rows: how many of the last rows are drawn; None takes four times the

@@ -13,6 +13,7 @@ from models.forecasting.estimator import ForecastingEstimator
 from models.forecasting.estimator_checks import check_lags, season_of
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
+from models.forecasting.lags import MOST_INPUTS
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
@@ -80,6 +81,11 @@ class ReadoutEstimator(ForecastingEstimator):
         own = self.readout.direct if isinstance(self.readout, GroupedSettings) else 1
         return own if self.direct is False and own > 1 else self.direct
 
+    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:
+        """Returns how many rows before the validation part are asked for: those that settings of a readout read."""
+        own = int(self.readout.lags) if isinstance(self.readout, GroupedSettings) else 0
+        return max(own, super()._context(train, leads=leads, held_out=held_out))
+
     def _grouped(self, model: Any, validation: MaskedSequences) -> GroupedSettings:
         """Returns the readout to put above the model."""
         furthest, steps = int(validation.scored.any(2).sum(1).max()) // 2, self._steps()
@@ -141,6 +147,18 @@ class RecurrentEstimator(ReadoutEstimator):
             return [int(self.lags)]
         observed = train.values.shape[2] - leads
         return lag_choices(MaskedSequences(*(part[:, :, :observed] for part in train)), season_of(self))
+
+    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:
+        """Returns how many rows before the validation part are asked for.
+
+        To be tried, lags need twice as many rows: a number of them in the context alone; those to choose from, but for
+        the largest, together with the held-out part.
+        """
+        others = super()._context(train, leads=leads, held_out=held_out)
+        if self.lags != "auto":
+            return max(others, 2 * int(self.lags))
+        *_, wanted, _ = self.choices(train, leads)
+        return max(others, 2 * min(wanted, MOST_INPUTS // train.values.shape[2]) - held_out)
 
     def _check(self) -> None:
         check_lags(self.lags)

@@ -91,8 +91,10 @@ def backtested(learnt: Learnt, rows: Rows, *, first: int, step: int, horizon: in
 
 
 def bounds(forecasts: Any, radii: np.ndarray, labels: Sequence[Any]) -> Any:
-    """Returns the bounds of forecasts of one form of `handed_back`; radii (horizon, target). Several groups in a table
+    """Returns the bounds of forecasts of any form of `handed_back`; radii (horizon, target). Several groups in a table
     follow one another."""
+    if isinstance(forecasts, list):
+        return [bounds(each, radii, labels) for each in forecasts]
     if not hasattr(forecasts, "columns"):
         radii = radii[:, 0] if forecasts.ndim == 1 else radii
         return np.stack([forecasts - radii, forecasts + radii], axis=-1)

@@ -26,7 +26,6 @@ from models.forecasting.held_out import (
     truths,
 )
 from models.forecasting.known_ahead import from_first
-from models.forecasting.lags import MOST_INPUTS
 from models.forecasting.naive_ahead import NaiveAhead, naive_ahead, said_of_naive
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.row_checks import check_rows, check_season, is_uneven
@@ -166,17 +165,10 @@ def fitted_forecaster(estimator: Any, columns: Columns, parts: CutParts) -> tupl
 
 
 def context_of(estimator: Any, train: MaskedSequences, columns: Columns, longest: int) -> int:
-    """Returns how many rows before the held-out part go with it.
-
-    To be tried, lags need twice as many rows: a number of them in the context alone; those to choose from, but for the
-    largest, together with the held-out part. longest: rows of the longest series.
-    """
-    lags, least = getattr(estimator, "lags", 0), max(CONTEXT, estimator.season or 0)
-    if not isinstance(lags, str):
-        return max(least, 2 * lags)
-    *_, wanted, _ = estimator.choices(train, columns.leads)
-    reached = min(wanted, MOST_INPUTS // train.values.shape[2])
-    return max(least, 2 * reached - round(estimator.validation * longest))
+    """Returns how many rows before the held-out part go with it. longest: rows of the longest series."""
+    held_out = round(estimator.validation * longest)
+    wanted = estimator._context(train, leads=columns.leads, held_out=held_out)
+    return max(CONTEXT, season_of(estimator) or 0, wanted)
 
 
 def residuals(learnt: Learnt, horizon: int) -> np.ndarray:

@@ -13,6 +13,7 @@ import yaml
 import models
 from hourly_load import hourly_load
 from models.forecasting.estimator import ForecastingEstimator
+from models.forecasting.readouts.settings import GroupedSettings
 
 ROOT = Path(__file__).parents[3]
 
@@ -72,6 +73,23 @@ def test_each_goes_all_the_way(name: str, tmp_path: Path) -> None:
     assert past.forecast.shape == past.truth.shape == (2 * 5, 3)
     assert past.by_horizon().rmse.shape == (2, 3)
     assert list(past.by_horizon().to_frame().columns)[:2] == ["load_rmse", "load_mae"]
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+@pytest.mark.parametrize(
+    "forecaster",
+    [
+        models.VARForecaster(orders=300), models.VARForecaster(orders=[1, 300]),
+        models.NoStateForecaster(readout=GroupedSettings(lags=300)),
+    ],
+    ids=["order", "orders", "readout"],
+)  # fmt: skip
+def test_the_validation_part_sees_as_many_rows_as_the_model_reads(forecaster: ForecastingEstimator) -> None:
+    values = np.random.default_rng(0).normal(size=400)
+    values[300:] += 0.9 * values[:100]
+    fitted = forecaster.fit(values)
+    assert fitted.history_ == 300
+    assert np.isfinite(fitted.predict(2)).all()
 
 
 def test_without_a_state_recent_rows_are_all_there_is() -> None:
