@@ -294,9 +294,3 @@ def scored_steps(mask: Tensor, *, first_step: int) -> Tensor:
 def scored_features(scored: Tensor) -> Tensor:
     """Returns which features (feature,) have an entry in scored (sequence, time, feature)."""
     return scored.any(0).any(0)
-
-
-def wholly_scored(scored: Tensor) -> Tensor:
-    """Returns which rows (sequence, time) are scored in every feature that has an entry anywhere in scored (sequence,
-    time, feature)."""
-    return scored[..., scored_features(scored)].all(2) & scored.any(2)

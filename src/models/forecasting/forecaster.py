@@ -231,9 +231,7 @@ def save_forecaster(forecaster: Forecaster, folder: Path) -> None:
     """
     model, dtype = forecaster.model, str(forecaster.dtype).removeprefix("torch.")
     if dtype not in DTYPES:
-        raise ValueError(
-            f"a model of {dtype} cannot be saved; turn it into {' or '.join(DTYPES)}, by model.float() say"
-        )
+        raise ValueError(f"a model of {dtype} cannot be saved; turn it into {' or '.join(DTYPES)} first")
     below = beneath(model)
     check_class(below)
     own = baggage(below)

@@ -14,7 +14,6 @@ from models.forecasting.filtering import (
     filter_sequences,
     scored_features,
     up_to_end,
-    wholly_scored,
 )
 from models.forecasting.rolling import ROLL_BATCH, roll
 from models.numerics.ridge import infinite_where_nan
@@ -31,6 +30,12 @@ class WindowErrors(NamedTuple):
     def counts(self) -> Tensor:
         """Returns how many windows begin at each row, over all sequences: (time,)."""
         return (~self.squared.isnan()).sum(0)
+
+
+def wholly_scored(scored: Tensor) -> Tensor:
+    """Returns which rows (sequence, time) are scored in every feature that has an entry anywhere in scored (sequence,
+    time, feature)."""
+    return scored[..., scored_features(scored)].all(2) & scored.any(2)
 
 
 def whole_windows(scored: Tensor, length: int) -> Tensor:

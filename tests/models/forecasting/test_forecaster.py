@@ -221,6 +221,6 @@ def test_the_type_of_a_model_is_that_of_its_first_fraction() -> None:
 
 def test_a_type_that_could_not_be_loaded_again_is_refused(tmp_path: Path) -> None:
     half = last_value(Persistence(dimension=2).half())
-    with pytest.raises(ValueError, match=r"^a model of float16 cannot be saved; turn it into float64 or float32, by"):
+    with pytest.raises(ValueError, match=r"^a model of float16 cannot be saved; turn it into float64 or float32 f"):
         save_forecaster(half, tmp_path)
     assert not list(tmp_path.iterdir())
