@@ -77,9 +77,10 @@ def test_lists_are_drawn_by_their_text_and_settings_where_others_ask_for_them() 
 
 
 def test_a_setting_that_hangs_on_nothing_drawn_is_refused(run_pipeline) -> None:
-    space = "tune.space=[{key: model.window, low: 1, high: 2, where: {readout: [skip]}}]"
-    error = run_pipeline("+experiment=tune", "data.source=stand_in", "size=tiny", space).error
-    assert "tune.space: model.window hangs on readout, which is not drawn before it" in error
+    for name in ("space", "readouts"):
+        own = f"tune.{name}=[{{key: model.window, low: 1, high: 2, where: {{readout: [skip]}}}}]"
+        error = run_pipeline("+experiment=tune", "data.source=stand_in", "size=tiny", own).error
+        assert f"tune.{name}: model.window hangs on readout, which is not drawn before it; put readout in" in error
 
 
 def runs(client):

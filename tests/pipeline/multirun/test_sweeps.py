@@ -365,6 +365,13 @@ def test_a_search_that_cannot_run_is_refused(space: str, message: str, run_pipel
     assert message in run_pipeline(*TUNE, "tune.trial=0", f"tune.space={space}").error
 
 
+@pytest.mark.parametrize("drawn", ["key: refin.horizon, low: 1, high: 2", "key: seed, choices: []", "key: seed, low: 2",
+                                   "key: seed, low: 0, high: 1, log: true"])  # fmt: skip
+def test_what_is_wrong_among_the_readouts_is_said_of_them(drawn: str, run_pipeline) -> None:
+    error = run_pipeline(*TUNE, "tune.trial=0", f"tune.readouts=[{{{drawn}}}]").error
+    assert "tune.readouts: " in error
+
+
 def test_a_search_without_a_trial_is_refused_before_there_is_a_parent(run_pipeline, client) -> None:
     result = run_pipeline("+experiment=tune", "size=tiny", "tune.trials=0")
     assert result.error == "error: tune.trials=0 must be greater than 0"

@@ -13,6 +13,7 @@ from pipeline.systems.registry import function, system
 
 SEARCHED = system("psrnn")
 Searched: Any = SEARCHED.settings
+LISTS = ("space", "readouts")  # of what is drawn, in the order in which it is drawn
 NO_TRIAL = "recipe=tune is a multirun that is tracked; start it by +experiment=tune"
 
 
@@ -60,35 +61,47 @@ def check(settings: TuneConfig) -> None:
         empty = "tune.space is empty; name what is to be drawn, as in conf/experiment/tune.yaml"
         raise PipelineError(NO_TRIAL if settings.tracking.parent is None else empty)
     before: set[str] = set()
-    for drawn in drawn_settings(settings):
-        check_drawn(drawn)
-        check_where(drawn, before)
-        before.add(drawn.key)
+    for name in LISTS:
+        for drawn in getattr(settings.tune, name):
+            check_drawn(drawn, f"tune.{name}")
+            check_where(drawn, before, f"tune.{name}")
+            before.add(drawn.key)
 
 
 def drawn_settings(settings: TuneConfig) -> list[DrawnConfig]:
     """Returns all that is drawn, in the order in which it is drawn: the model's settings, then those of its readout."""
-    return [*settings.tune.space, *settings.tune.readouts]
+    return [drawn for name in LISTS for drawn in getattr(settings.tune, name)]
 
 
-def check_where(drawn: DrawnConfig, before: set[str]) -> None:
-    """Raises PipelineError for a setting that hangs on one that is not drawn before it."""
+def list_with(settings: TuneConfig, key: str) -> str:
+    """Returns the name of the list that draws a key."""
+    return next(
+        (f"tune.{name}" for name in LISTS for drawn in getattr(settings.tune, name) if drawn.key == key), "tune"
+    )
+
+
+def check_where(drawn: DrawnConfig, before: set[str], place: str) -> None:
+    """Raises PipelineError for a setting that hangs on one that is not drawn before it. place: the list that it stands
+    in."""
     for key in drawn.where:
         if key not in before:
-            raise PipelineError(f"tune.space: {drawn.key} hangs on {key}, which is not drawn before it")
+            raise PipelineError(
+                f"{place}: {drawn.key} hangs on {key}, which is not drawn before it; put {key} in front of it, or "
+                "leave it out of where"
+            )
 
 
-def check_drawn(drawn: DrawnConfig) -> None:
+def check_drawn(drawn: DrawnConfig, place: str) -> None:
     """Raises PipelineError for a setting without choices, without numbers to draw between, or with a logarithm of
-    numbers that are not above 0."""
+    numbers that are not above 0. place: the list that it stands in."""
     if drawn.choices is not None:
         if not drawn.choices:
-            raise PipelineError(f"tune.space: {drawn.key} has no choices; name at least one")
+            raise PipelineError(f"{place}: {drawn.key} has no choices; name at least one")
         return
     if drawn.low is None or drawn.high is None or not drawn.low < drawn.high:
-        raise PipelineError(f"tune.space: {drawn.key} needs low < high, or choices")
+        raise PipelineError(f"{place}: {drawn.key} needs low < high, or choices")
     if drawn.log and drawn.low <= 0:
-        raise PipelineError(f"tune.space: {drawn.key} is drawn by its logarithm, so low={drawn.low} must be above 0")
+        raise PipelineError(f"{place}: {drawn.key} is drawn by its logarithm, so low={drawn.low} must be above 0")
 
 
 SYSTEM = replace(

@@ -26,7 +26,7 @@ from pipeline.settings.choices import choices_of
 from pipeline.settings.job import Job
 from pipeline.settings.unknown import not_a_setting
 from pipeline.systems.registry import checked, function
-from pipeline.systems.tune.config import NO_TRIAL, SEARCHED, DrawnConfig, TuneConfig, drawn_settings
+from pipeline.systems.tune.config import NO_TRIAL, SEARCHED, DrawnConfig, TuneConfig, drawn_settings, list_with
 
 try:
     import optuna
@@ -122,7 +122,7 @@ def check_keys(settings: TuneConfig, keys: Iterable[str]) -> None:
         section, _, name = key.rpartition(".")
         inside = (OmegaConf.select(config, section) if section else config) or {}
         if name not in inside and section not in known and not choices_of(key):
-            raise PipelineError(f"tune.space: {not_a_setting(key)}")
+            raise PipelineError(f"{list_with(settings, key)}: {not_a_setting(key)}")
 
 
 def with_values(settings: TuneConfig, typed: list[str], values: dict[str, Any]) -> tuple[TuneConfig, list[str]]:
