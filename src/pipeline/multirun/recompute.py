@@ -25,8 +25,13 @@ COMMIT = re.compile(r"^Commit (?P<commit>.+); (?P<jobs>\d+) jobs?, (?P<failed>\d
 
 
 def command_on(page: str) -> str:
-    """Returns the command that a page says it was made by: the first indented line of the page."""
-    return next(line.strip() for line in page.splitlines() if line.startswith("    "))
+    """Returns the command that a page says it was made by: the first indented line of the page. Raises PipelineError
+    for a page without one."""
+    command = next((line.strip() for line in page.splitlines() if line.startswith("    ")), None)
+    if command is None:
+        title = page.partition("\n")[0].removeprefix("# ")
+        raise PipelineError(f"the page {title!r} has no line with its command, indented by four spaces; put it back")
+    return command
 
 
 def experiment_of(words: list[str]) -> Any:

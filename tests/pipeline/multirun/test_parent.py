@@ -16,6 +16,7 @@ from pipeline.host.locks import file_lock
 from pipeline.multirun import parent
 from pipeline.multirun.best import best_in_words
 from pipeline.multirun.parent import best_child, keep_best
+from pipeline.multirun.recompute import command_on
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.model import BEST_SO_FAR
 from pipeline.tracking.run import Run
@@ -30,6 +31,14 @@ def runs(client):
     parents = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
     assert len(parents) == 1
     return parents[0], [run for run in found if run is not parents[0]]
+
+
+def test_a_page_that_lost_its_command_is_refused_in_a_line() -> None:
+    assert (
+        command_on("# mine\n\n    python -m pipeline -m\n\nCommit abc; 2 jobs, 0 failed.\n") == "python -m pipeline -m"
+    )
+    with pytest.raises(PipelineError, match=r"^the page 'mine' has no line with its command, indented by four spaces"):
+        command_on("# mine\n\nCommit abc; 2 jobs, 0 failed.\n")
 
 
 def test_eight_jobs_under_one_parent(run_pipeline, client) -> None:
