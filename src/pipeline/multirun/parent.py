@@ -72,10 +72,10 @@ def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:
     )
 
 
-def hold(lock: ExitStack, run_id: str, resume: bool | str) -> None:
+def hold(lock: ExitStack, run_id: str) -> None:
     """Keeps other processes away from a parent until the lock is closed. Raises PipelineError when one of them has
     it."""
-    folder = lock.enter_context(held("multirun", run_id, resume=resume))
+    folder = lock.enter_context(held("multirun", run_id))
     lock.callback(shutil.rmtree, folder)
 
 
@@ -91,7 +91,7 @@ def parent_run(config: DictConfig, lock: ExitStack) -> Run:
     mark = sweep_mark(config)
     former = newest_parent(client, where, mark, "!=") if config.resume else None
     if former is not None:
-        hold(lock, former.info.run_id, config.resume)
+        hold(lock, former.info.run_id)
         client.update_run(former.info.run_id, status="RUNNING")
         client.set_tag(former.info.run_id, "pid", str(os.getpid()))
         client.set_tag(former.info.run_id, "resumed.git.commit", git_commit())
@@ -104,7 +104,7 @@ def parent_run(config: DictConfig, lock: ExitStack) -> Run:
     tags = {"multirun": "parent", "sweep": mark, "hydra.overrides": " ".join(config.hydra.overrides.task)}
     tags["command"] = command_line()
     run = create_run(client, where, name, {**origin_tags(), **tags})
-    hold(lock, run.id, config.resume)
+    hold(lock, run.id)
     return run
 
 

@@ -184,7 +184,7 @@ def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run
 
 
 @contextmanager
-def held(what: str, run_id: str, *, resume: bool | str) -> Iterator[Path]:
+def held(what: str, run_id: str) -> Iterator[Path]:
     """Keeps other processes away from the run of that id, and yields its folder of checkpoints, which is made if need
     be. Raises PipelineError when one of them has it. what: "run" or "multirun"."""
     folder = checkpoints_of(run_id)
@@ -192,10 +192,7 @@ def held(what: str, run_id: str, *, resume: bool | str) -> Iterator[Path]:
     try:
         lock = opened_locked(folder / LOCK, wait=False)
     except BlockingIOError:
-        asked = "auto" if resume == "auto" else "true"
-        raise PipelineError(
-            f"resume={asked}: {what} {run_id} still goes on in another process; wait or stop it"
-        ) from None
+        raise PipelineError(f"{what} {run_id} still goes on in another process; wait or stop it") from None
     with lock:
         yield folder
 
@@ -254,7 +251,7 @@ def open_run(
         if resume == "auto" and not (tracking.parent or requeued):
             print(begins_anew("run", newest_matching_run(client, tracking, request, "=")), flush=True)
         run = (first_begin if resume or requeued else begin)(client, tracking, request)
-    with to_be_resumed(), held("run", run.id, resume=resume) as folder, unkept_if_pruned(folder):
+    with to_be_resumed(), held("run", run.id) as folder, unkept_if_pruned(folder):
         if former is not None:
             reopen(client, run)
         with closed_with_status(run):

@@ -53,7 +53,9 @@ def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store
     assert run.info.status == "FAILED"
     assert run.data.tags["error"] == "stopped on purpose"
     with file_lock(store / "checkpoints" / run.info.run_id / "lock", wait=False):
-        assert "still goes on in another process" in run_pipeline(*told, "resume=true").error
+        for typed in ("true", "auto"):
+            error = run_pipeline(*told, f"resume={typed}").error
+            assert error.startswith(f"error: run {run.info.run_id} still goes on in another process; wait or stop it")
     resumed = run_pipeline(*told, "resume=true", "run_name=typed_now")
     assert resumed.status == 0, resumed.err
     assert runs(client)[0].info.status == "FINISHED"

@@ -154,7 +154,7 @@ def test_a_multirun_that_goes_on_is_left_to_its_process(run_pipeline, client, st
     seen[0].mkdir()
     with file_lock(seen[0] / LOCK):
         for asked in ("resume=true", "resume=auto"):
-            error = f"error: {asked}: multirun {seen[0].name} still goes on in another process; wait or stop it"
+            error = f"error: multirun {seen[0].name} still goes on in another process; wait or stop it"
             assert run_pipeline(*command, asked).error == error
     assert runs(client)[0].info.status == "FAILED"
     assert "job 0 failed" in run_pipeline(*command, "resume=auto").err
