@@ -145,12 +145,13 @@ def products_metrics(problem: TraceProblem, settings: TraceConfig, device: torch
     tr(A). products_difference: the largest difference between estimates of the least budget, over tr(A).
     """
     asked, draw = settings.estimate, query_draw(problem, settings, trials=3)
+    least = [min(asked.queries)]
 
     def chance() -> torch.Generator:
         return torch.Generator(device).manual_seed(settings.seed)
 
     def estimates(oracle: Oracle) -> Tensor:
-        by_method = estimate_traces(oracle, draw, methods=asked.methods, budgets=asked.queries[:1], generator=chance())
+        by_method = estimate_traces(oracle, draw, methods=asked.methods, budgets=least, generator=chance())
         return torch.stack(list(by_method.values()))
 
     x = replace(draw, trials=1).queries(VECTORS, generator=chance())[0]

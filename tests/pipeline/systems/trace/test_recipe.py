@@ -329,6 +329,14 @@ def test_where_nothing_is_timed_it_is_said(device: str, ranks: int, monkeypatch,
     assert capsys.readouterr().out == ""
 
 
+def test_the_timed_products_are_compared_at_the_least_budget_however_budgets_are_typed() -> None:
+    off = toy()._replace(timed=Diagonal(torch.full((100,), 0.98, dtype=torch.float64)))
+    asked, device = settings("synthetic"), torch.device("cpu")
+    found = [products_metrics(off, replace(asked, estimate=replace(asked.estimate, queries=queries)), device)
+             for queries in ([10, 30], [30, 10])]  # fmt: skip
+    assert found[0] == found[1]
+
+
 def test_products_are_compared_without_a_timing(run_pipeline, client) -> None:
     arguments = ("problem=roget", "size=tiny", "data.source=stand_in", "timing.trials=0", "estimate.trials=2")
     assert run_pipeline("recipe=trace", *arguments).status == 0
