@@ -50,18 +50,30 @@ def default_rate(optimizer: str, model: Recurrent) -> float:
     return LEARNING_RATES[optimizer]
 
 
-def fit_settings(settings: Any, model: Recurrent, seed: int) -> FitSettings:
-    """Returns the settings by which `refine` trains. The optimiser auto is kronecker for PSRNNs and adam for any other
-    network; without a learning rate `default_rate` gives one.
-
-    Raises PipelineError for an optimiser that the model does not take.
-    """
+def optimiser_of(settings: Any, model: Recurrent) -> str:
+    """Returns the optimiser that `refine` takes; auto is kronecker for PSRNNs and adam for any other network. Raises
+    PipelineError for an optimiser that the model does not take."""
     psrnn = isinstance(model, BilinearCell)
     name = settings.optimizer
     if name == "auto":
         name = "kronecker" if psrnn else "adam"
     if name == "kronecker" and not psrnn:
         raise PipelineError("refine.optimizer=kronecker is for model=psrnn and psrnn_cp; use refine.optimizer=adam")
+    return name
+
+
+def refined_by(settings: Any, model: Recurrent, progress: Progress) -> str:
+    """Returns what is said of a refinement: the epochs that were made, of how many at most where it ended early, and
+    the optimiser."""
+    made, most = progress.rows[-1].epoch, settings.epochs
+    of_most = "" if made == most else f" of at most {most}"
+    return f"{made}{of_most} epochs of {optimiser_of(settings, model)}"
+
+
+def fit_settings(settings: Any, model: Recurrent, seed: int) -> FitSettings:
+    """Returns the settings by which `refine` trains; without a learning rate `default_rate` gives one. Raises
+    PipelineError as `optimiser_of` does."""
+    name = optimiser_of(settings, model)
     return FitSettings(
         settings.epochs, name, settings.learning_rate or default_rate(name, model), settings.clip, title="BPTT",
         patience=settings.patience, seed=seed if drops_units(model) else None,
@@ -208,5 +220,6 @@ def refine_stage(
         run.tags({"scored.first_step": str(first_scored(settings)), "history": str(getattr(model, "history", 0))})
         run.tags({"stability": "stable" if first.stable(*errors) else "unstable"})
         report.log_refinement(run, progress, title=study.title, figure=study.full)
-    line = report.model_line(stages.words(), model, settings.refine if trained else None)
+    refinement = refined_by(settings.refine, model, progress) if trained else "fitted, not refined"
+    line = report.model_line(stages.words(), model, refinement)
     return Trained(first, model, name_of(stages.method), line, errors[1], first.test_mse if trained else None)

@@ -41,9 +41,8 @@ def description(
     )
 
 
-def model_line(words: str, model: Any, refine: Any) -> str:
-    """Returns the model in a line: its `words`, readout, number of parameters, and the settings of its refinement."""
-    refinement = "fitted, not refined" if refine is None else f"{refine.epochs} epochs of {refine.optimizer}"
+def model_line(words: str, model: Any, refinement: str) -> str:
+    """Returns the model in a line: its `words`, readout, number of parameters, and what is said of its refinement."""
     lags = getattr(model, "lags", None)
     readout = "" if lags is None else f"readout with {lags} lags, "
     return f"{words}, {readout}{trained_parameters(model)} parameters, {refinement}"

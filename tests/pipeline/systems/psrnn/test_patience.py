@@ -25,6 +25,8 @@ def test_training_ends_after_so_many_epochs_without_a_smaller_validation_error(r
     best = errors.index(min(errors))
     assert len(errors) == best + 3 < 41
     assert f"BPTT ended at epoch {best + 2}: no better validation_mse for 2 rows" in result.out + result.err
+    (run,) = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    assert f" parameters, {best + 2} of at most 40 epochs of adam\n" in run.data.tags["mlflow.note.content"]
 
 
 def test_patience_below_one_is_refused(run_pipeline) -> None:
