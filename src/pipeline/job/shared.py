@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,29 +23,37 @@ def shared_path(name: str, mark: str) -> Path:
     return path
 
 
+def versioned(mark: str, version: int) -> str:
+    """Returns the fingerprint of a result: of what it follows from, `mark`, and of the code that makes it."""
+    return hashlib.sha256(repr((version, mark)).encode()).hexdigest()
+
+
 @contextmanager
-def shared_stage(name: str, mark: str) -> Iterator[Path]:
+def shared_stage(name: str, mark: str, *, version: int) -> Iterator[Path]:
     """Gives the folder of a stage's result, which no other process has meanwhile; other processes that want it wait.
 
-    name: of the stage; mark: of all that its result follows from. The folder is kept, so what is written there must be
-    written whole.
+    name: of the stage; mark: of all settings and data that its result follows from; version: of the code that makes it,
+    raised where the same settings give another result, so that those of before are not taken. The folder is kept, so
+    what is written there must be written whole.
     """
-    folder = shared_path(name, mark)
+    folder = shared_path(name, versioned(mark, version))
     folder.mkdir(exist_ok=True)
     with file_lock(folder / "lock"):
         yield folder
 
 
-def made_once(name: str, mark: str, file: str, make: Callable[[], str], *, found: str = "") -> str:
-    """Returns a text that the first run that wants it makes; later runs read it from the stage's folder.
+def made_once(name: str, mark: str, file: str, make: Callable[[], str], *, version: int, kept: bool) -> str:
+    """Returns a text that the first run that wants it makes; later runs read it from the stage's folder, and say so.
 
-    name, mark: as of `shared_stage`. file: the name of the text there. found: what is said where it is there already.
+    name, mark, version: as of `shared_stage`. file: the name of the text there. kept: False for a run that is not kept,
+    which makes its own.
     """
-    with shared_stage(name, mark) as folder:
+    if not kept:
+        return make()
+    with shared_stage(name, mark, version=version) as folder:
         path = folder / file
         if path.exists():
-            if found:
-                tqdm.write(f"{found} ({folder})")
+            tqdm.write(f"{name}: found, made before ({folder})")
             return path.read_text(encoding="utf-8")
         text = make()
         with written_whole(path) as temporary:

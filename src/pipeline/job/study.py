@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from pipeline.host.errors import FinishedBefore
 from pipeline.host.process import command_line
 from pipeline.job.clock import Clock
 from pipeline.job.naming import short_name, words_varied
-from pipeline.job.shared import one_at_a_time
+from pipeline.job.shared import one_at_a_time, shared_stage
 from pipeline.settings.job import Job
 from pipeline.settings.schema import CommonConfig
 from pipeline.tracking.run import Run, where_to_look
@@ -60,6 +60,15 @@ class Study(NamedTuple):
         """Says what came out: `words` in the description and, with all details, on the screen, else `short` there."""
         self.run.describe(f"{self.title}\n\n{words}\n")
         print(f"\n{self.title}\n\n{words}" if self.full else f"{self.title}: {short}")
+
+    def place_of(self, name: str, mark: str, *, version: int) -> AbstractContextManager[Path]:
+        """Returns the folder of a stage's result, as `shared_stage` gives it to all runs; a run that is not kept has
+        one of its own."""
+        if self.run.tracked:
+            return shared_stage(name, mark, version=version)
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        return nullcontext(folder)
 
 
 def set_up(settings: CommonConfig, job: Job) -> torch.device:

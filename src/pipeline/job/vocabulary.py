@@ -12,6 +12,8 @@ from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.job.shared import made_once
 
+VERSION = 1  # of how vocabularies are learned, raised where the same texts give another one
+
 
 def learned(
     texts: Iterable[str], pieces: int, *, key: str, tags: Sequence[str] = (), may_be_fewer: bool = False
@@ -32,11 +34,8 @@ def shared_vocabulary(follows_from: object, learn: Callable[[], Vocabulary], *, 
 
     follows_from: all that the vocabulary follows from, written out by `repr`.
     """
-    if not kept:
-        return learn().to_json()
     mark = hashlib.sha256(repr(follows_from).encode()).hexdigest()
-    found = "vocabulary: found, learned before"
-    return made_once("vocabulary", mark, "vocabulary.json", lambda: learn().to_json(), found=found)
+    return made_once("vocabulary", mark, "vocabulary.json", lambda: learn().to_json(), version=VERSION, kept=kept)
 
 
 def refuse_another(vocabulary: Vocabulary, folder: Path) -> None:

@@ -13,6 +13,10 @@ class Untracked(Run):
     def __init__(self, name: str) -> None:
         self.id, self.name = "untracked", name
 
+    @property
+    def tracked(self) -> bool:
+        return False
+
     def metric(self, name: str, value: float, step: int = 0) -> None: ...
     def flush(self) -> None: ...
     def parameters(self, settings: Any) -> None: ...

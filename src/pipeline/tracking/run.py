@@ -62,6 +62,11 @@ class Run:
             (key, metric.step) for key in self._known.data.metrics for metric in client.get_metric_history(run_id, key)
         }
 
+    @property
+    def tracked(self) -> bool:
+        """Whether what is written is kept."""
+        return True
+
     def metric(self, name: str, value: float, step: int = 0) -> None:
         if (name, step) in self._written:
             return
@@ -172,7 +177,7 @@ def keeps_models(tracking: Any) -> bool:
 def where_to_look(run: Run, name: str, *, limited: bool) -> str:
     """Returns the closing lines of a run on the terminal. limited: whether `size` had any limit."""
     said = LIMITED if limited else ""
-    if run.id == "untracked":
+    if not run.tracked:
         return f"{said}tracking=off: nothing was kept"
     store = masked(str(run.client.tracking_uri))
     look = store if store.startswith("http") else f"make ui   (or: {UI_HINT} '{store}')"

@@ -99,7 +99,7 @@ def test_a_database_that_is_none_prints_none(store: Path) -> None:
 
 def test_the_closing_lines_have_none() -> None:
     class Away:
-        id = "0"
+        id, tracked = "0", True
 
         class client:
             tracking_uri = f"postgresql://user:{SECRET}@host/db"

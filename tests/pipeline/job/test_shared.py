@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.job.shared import one_at_a_time, shared_stage
+from pipeline.job.clock import Clock
+from pipeline.job.shared import made_once, one_at_a_time, shared_stage
+from pipeline.job.study import Study
+from pipeline.tracking.off import Untracked
 from pipeline.tracking.run_request import RunRequest, without
 
 
@@ -36,13 +39,35 @@ def together(block: Callable[[], AbstractContextManager[Any]]) -> int:
 
 
 def test_a_stage_is_made_by_one_process_at_a_time_in_a_folder_that_stays(store: Path) -> None:
-    assert together(lambda: shared_stage("autoencoder", "a" * 64)) == 1
-    with shared_stage("autoencoder", "a" * 64) as first:
+    assert together(lambda: shared_stage("autoencoder", "a" * 64, version=1)) == 1
+    with shared_stage("autoencoder", "a" * 64, version=1) as first:
         (first / "result").touch()
-    with shared_stage("autoencoder", "a" * 64) as again, shared_stage("autoencoder", "b" * 64) as other:
+    with (
+        shared_stage("autoencoder", "a" * 64, version=1) as again,
+        shared_stage("autoencoder", "b" * 64, version=1) as other,
+    ):
         assert (again / "result").exists()
         assert not (other / "result").exists()
     assert first.parent == store / "shared"
+
+
+def test_what_other_code_made_is_made_anew_and_what_is_found_is_said(store: Path, capsys) -> None:
+    asked: dict[str, Any] = {"name": "bars", "mark": "a" * 64, "file": "bars.json", "kept": True}
+    assert made_once(**asked, make=lambda: "first", version=1) == "first"
+    assert capsys.readouterr().out == ""
+    assert made_once(**asked, make=lambda: "second", version=1) == "first"
+    said = capsys.readouterr().out
+    assert said.startswith(f"bars: found, made before ({store / 'shared' / 'bars-'}")
+    assert made_once(**asked, make=lambda: "third", version=2) == "third"
+    assert made_once(**{**asked, "kept": False}, make=lambda: "fourth", version=2) == "fourth"
+    assert capsys.readouterr().out == ""
+
+
+def test_a_run_that_is_not_kept_has_a_place_of_its_own(store: Path, tmp_path: Path) -> None:
+    own = Study(Untracked("tried"), tmp_path, Clock(), "tried")
+    with own.place_of("translator", "a" * 64, version=1) as folder:
+        assert folder == tmp_path / "translator"
+    assert (own.run.tracked, (store / "shared").exists()) == (False, False)
 
 
 def test_jobs_that_come_to_the_same_run_one_after_the_other_and_leave_no_file(store: Path) -> None:

@@ -25,7 +25,6 @@ from pipeline.host.devices import DTYPES
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
-from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
 from pipeline.systems.documents.checks import architecture_of
 from pipeline.systems.documents.config import DocumentsConfig
@@ -34,7 +33,7 @@ from pipeline.systems.documents.scores import HEADS, guessed, guessing_loss, pre
 
 WEIGHTS = "weights.npz"
 CLIP = 1.0
-MADE_BY = 2  # the code that learns to guess; raised where it learns otherwise, so that older weights are not taken
+VERSION = 2  # of how hidden tokens are learned, raised where the same settings give other weights
 ALL_EPOCHS = 10**9  # as many as the steps want
 
 
@@ -81,9 +80,7 @@ def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
     settings learned before; returns the curve of a training."""
     if not settings.pretrain.steps:
         return None
-    if not settings.tracking.enabled:
-        return learn_to_guess(settings, loaded, network, here)
-    with shared_stage("pretrained", mark_of(settings, loaded)) as folder:
+    with here.place_of("pretrained", mark_of(settings, loaded), version=VERSION) as folder:
         path = folder / WEIGHTS
         if path.exists():
             tqdm.write(f"pretrain: found, learned before ({folder})")
@@ -95,10 +92,10 @@ def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
 
 
 def mark_of(settings: DocumentsConfig, loaded: Loaded) -> str:
-    """Returns the fingerprint of all that pretraining follows from, its code by `MADE_BY`."""
+    """Returns the fingerprint of all that pretraining follows from."""
     own = settings.documents
     parts = (
-        MADE_BY, loaded.guessed_data.checksum, loaded.reading.vocabulary.to_json(), asdict(settings.encoder),
+        loaded.guessed_data.checksum, loaded.reading.vocabulary.to_json(), asdict(settings.encoder),
         asdict(settings.pretrain), settings.attention, own.layout, own.max_length, own.overflow, own.stride,
         own.lower_case, settings.seed, settings.dtype, loaded.device.type,
         own.overflow == "cut" and own.task == "mlm",  # then the validation part is scored whole

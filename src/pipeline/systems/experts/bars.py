@@ -14,14 +14,16 @@ from pipeline.systems.experts.config import ExpertsConfig
 
 COPY, NEAREST, WORDS = BARS = ("copy", "nearest", "words")
 FILE = "bars.json"
+VERSION = 1  # of the simple translations and their scores, raised where the same texts have others
 
 
 def scored_bars(settings: ExpertsConfig, data: TextPairs) -> dict[str, float]:
     """Returns BLEU and chrF of the simple translations by the names of metrics, as bleu_nearest_de-en, with the ends of
     their intervals, as bleu_low_nearest_de-en. What they learn from is the training part of the task alone."""
-    if not settings.tracking.enabled:
-        return of_all_tasks(data)
-    text = made_once("bars", data.checksum, FILE, lambda: json.dumps(of_all_tasks(data), indent=2) + "\n")
+    text = made_once(
+        "bars", data.checksum, FILE, lambda: json.dumps(of_all_tasks(data), indent=2) + "\n", version=VERSION,
+        kept=settings.tracking.enabled,
+    )  # fmt: skip
     return json.loads(text)
 
 

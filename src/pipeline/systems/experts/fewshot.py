@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from models.experts.objective import EncodedPairs, measure
 from models.experts.scores import corpus_score
 from models.runtime.seeding import derived
 from pipeline.job import checkpoint
-from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
 from pipeline.systems.experts.arms import idle, tag_of
 from pipeline.systems.experts.config import ExpertsConfig, FitConfig
@@ -30,6 +28,7 @@ from pipeline.systems.experts.validation import Validation
 from pipeline.tracking.run_request import without
 
 BASE = "learned.npz"
+VERSION = 1  # of how old tasks are learned, raised where the same settings give other weights
 
 
 class Split(NamedTuple):
@@ -105,15 +104,20 @@ def of_parts(encoded: Encoded, first: int, *, old: bool) -> Encoded:
     return Encoded(parts, encoded.dropped)
 
 
-def base_network(settings: ExpertsConfig, loaded: Loaded, base: TextPairs, here: Study) -> TranslationNetwork:
-    """Returns the network that has learned the old tasks. It is trained once for all runs that want it; one that was
-    stopped goes on."""
+def mark_of(settings: ExpertsConfig, loaded: Loaded, base: TextPairs) -> str:
+    """Returns the fingerprint of all that the network of the old tasks follows from. The type of device is among it:
+    a GPU may train in bfloat16."""
     sections = asdict(settings)
     named = {name: sections[name] for name in ("experts", "adapter", "translator", "vocabulary", "sampling", "fit")}
     own = without(named, ("experts.variant", *idle(settings.experts.arm)))
-    mark = hashlib.sha256(repr((own, settings.seed, settings.dtype, base.checksum, loaded.vocabulary.tags)).encode())
-    place = nullcontext(here.folder) if here.run.id == "untracked" else shared_stage("translator", mark.hexdigest())
-    with place as folder:
+    parts = (own, settings.seed, settings.dtype, base.checksum, loaded.vocabulary.tags, loaded.device.type)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def base_network(settings: ExpertsConfig, loaded: Loaded, base: TextPairs, here: Study) -> TranslationNetwork:
+    """Returns the network that has learned the old tasks. It is trained once for all runs that want it; one that was
+    stopped goes on."""
+    with here.place_of("translator", mark_of(settings, loaded, base), version=VERSION) as folder:
         return network_in(folder, settings, loaded, base, here)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from data.files.exact_numbers import EXACT
-from pipeline.host.atomic import written_whole
-from pipeline.job.shared import shared_stage
+from pipeline.job.shared import made_once
 from pipeline.job.study import Study
 from pipeline.plotting import Grid, colour, new_panels
 from pipeline.systems.ssgp.checks import LEAST_PICTURE
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CLUSTERS = "evaluate/clusters.csv"
 PERPLEXITY = 30.0
+VERSION = 1  # of how points are placed and clustered, raised where the same inputs give another table
 MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
 
 
@@ -80,15 +81,12 @@ def both(settings: SsgpConfig, given: Tensor, changed: Tensor) -> pd.DataFrame:
 def of_seed(settings: SsgpConfig, given: Tensor, changed: Tensor, here: Study) -> pd.DataFrame:
     """Returns the table of `both`. It is made once for all runs that want it, as the autoencoder is; an untracked run
     makes its own."""
-    if here.run.id == "untracked":
-        return both(settings, given, changed)
     mark = mark_of(torch.cat([given, changed], 1), settings.autoencoder, settings.seed)
-    with shared_stage("clusters", f"{settings.ssgp.picture}-{mark}") as folder:
-        path = folder / "clusters.csv"
-        if not path.exists():
-            with written_whole(path) as partial:
-                both(settings, given, changed).to_csv(partial, index=False)
-        return pd.read_csv(path, **EXACT)
+    text = made_once(
+        "clusters", f"{settings.ssgp.picture}-{mark}", "clusters.csv",
+        lambda: both(settings, given, changed).to_csv(index=False), version=VERSION, kept=here.run.tracked,
+    )  # fmt: skip
+    return pd.read_csv(StringIO(text), **EXACT)
 
 
 def log_clusters(settings: SsgpConfig, given: StandardisedPoints, changed: StandardisedPoints, here: Study) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,12 +19,11 @@ from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow, Measures
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
-from pipeline.job.shared import shared_stage
 from pipeline.job.study import Study
 from pipeline.systems.ssgp.config import AutoencoderConfig, SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints, with_inputs
 
-VERSION = 1  # of how autoencoders are trained, raised when those of before must not be taken
+VERSION = 1  # of how autoencoders are trained, raised where the same settings give another one
 CHECKPOINT_STEPS = 250
 
 
@@ -66,7 +64,7 @@ def fit_autoencoder(
 
 def mark_of(inputs: Tensor, own: AutoencoderConfig, seed: int) -> str:
     """Returns what names the autoencoder of these inputs, settings and seed among all others."""
-    said = repr((VERSION, sorted(asdict(own).items()), seed, str(inputs.dtype), inputs.device.type, inputs.shape))
+    said = repr((sorted(asdict(own).items()), seed, str(inputs.dtype), inputs.device.type, inputs.shape))
     return hashlib.sha256(said.encode() + inputs.cpu().numpy().tobytes()).hexdigest()
 
 
@@ -102,8 +100,7 @@ def reconfigured(settings: SsgpConfig, points: StandardisedPoints, here: Study) 
     """
     inputs, own = points.train.inputs, settings.autoencoder
     mark = mark_of(inputs, own, settings.seed)
-    place = nullcontext(here.folder) if here.run.id == "untracked" else shared_stage("autoencoder", mark)
-    with place as folder:
+    with here.place_of("autoencoder", mark, version=VERSION) as folder:
         model = autoencoder_in(folder, inputs, own, settings.seed)
     seen = points.validation.inputs
     here.run.metric("autoencoder/radius", model.radius.item())

@@ -193,8 +193,8 @@ def test_what_other_code_made_is_made_anew(run_pipeline: Callable, client, monke
     assert run_pipeline(*asked).status == 0
     client.delete_run(only_run(client).info.run_id)
     assert count() == [1, 1]
-    monkeypatch.setattr(fitting, "MADE_BY", fitting.MADE_BY + 1)
-    monkeypatch.setattr(baselines, "MADE_BY", baselines.MADE_BY + 1)
+    monkeypatch.setattr(fitting, "VERSION", fitting.VERSION + 1)
+    monkeypatch.setattr(baselines, "VERSION", baselines.VERSION + 1)
     assert run_pipeline(*asked).status == 0
     assert count() == [2, 2]
 

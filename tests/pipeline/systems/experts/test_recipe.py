@@ -70,7 +70,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers_whatever_is_drawn(
     assert len(losses) == 5 + 3  # one epoch was kept
     resumed = only_run(client)
     client.delete_run(resumed.info.run_id)
-    assert "vocabulary: found, learned before" in (whole := run_pipeline(*asked)).out + whole.err
+    assert "vocabulary: found, made before" in (whole := run_pipeline(*asked)).out + whole.err
     again = only_run(client)
     for path in ("translations.csv", "scores.csv", "shares.csv"):
         pd.testing.assert_frame_equal(table(again, path), table(resumed, path), check_exact=True)

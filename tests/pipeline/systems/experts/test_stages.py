@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 
 from data import text_pairs
 from data.base import DataError
@@ -21,11 +22,11 @@ from pipeline.host.errors import PipelineError
 from pipeline.job.schedules import share_of_rate
 from pipeline.systems.experts import bars
 from pipeline.systems.experts.checks import check_fewshot
-from pipeline.systems.experts.config import FitConfig
+from pipeline.systems.experts.config import ExpertsConfig, FitConfig, MixtureConfig
 from pipeline.systems.experts.evaluate import metrics_of
-from pipeline.systems.experts.fewshot import fit_of, shots_of, split
+from pipeline.systems.experts.fewshot import fit_of, mark_of, shots_of, split
 from pipeline.systems.experts.fitting import fit_settings
-from pipeline.systems.experts.load import encoded
+from pipeline.systems.experts.load import Encoded, Loaded, encoded
 
 
 def settings(**changed: Any) -> Any:
@@ -149,6 +150,13 @@ def test_scores_out_of_english_are_of_tasks_out_of_english_alone() -> None:
     found = metrics_of(pd.DataFrame(rows), Measured({}, {}))
     assert (found["bleu_xe"], found["bleu_ex"]) == (10, 25)
     assert "bleu_ex" not in metrics_of(pd.DataFrame(rows[:3:2]), Measured({}, {}))
+
+
+def test_what_another_kind_of_device_has_learned_is_not_taken(data: TextPairs, vocabulary: Vocabulary) -> None:
+    """A GPU may train in bfloat16."""
+    on = [Loaded(data, vocabulary, Encoded({}, {}), torch.device(kind)) for kind in ("cpu", "cuda", "cuda:1")]
+    marks = [mark_of(ExpertsConfig(experts=MixtureConfig(arm="dense")), loaded, data) for loaded in on]
+    assert (marks[0] == marks[1], marks[1] == marks[2]) == (False, True)
 
 
 @pytest.mark.usefixtures("store")

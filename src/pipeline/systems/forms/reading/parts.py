@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from models.forms.recognise.recogniser import Recogniser
 from models.forms.recognise.saved import load_recogniser, save_recogniser
 from pipeline.host.atomic import written_whole
 from pipeline.job.curve import Progress
-from pipeline.job.shared import shared_stage
+from pipeline.job.shared import versioned
 from pipeline.job.study import Study
 from pipeline.systems.forms.checks import page_reader_of
 from pipeline.systems.forms.config import FormsConfig
@@ -37,7 +36,7 @@ KEPT, SCORE = "model", "validation.json"
 
 
 ROUNDING = 1e-9  # of a share of epochs that is a whole number
-TRAINING = 2  # raised where the same settings give other weights or another reading: parts of before are made anew
+VERSION = 2  # of how parts are trained and read, raised where the same settings give others
 
 
 class Made(NamedTuple):
@@ -132,30 +131,21 @@ def moved_of(settings: FormsConfig, data: HandwrittenForms) -> Moved | None:
 
 def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device, sections: Any) -> str:
     """Returns the fingerprint of all that a part follows from."""
-    parts = (TRAINING, data.checksum, sections, settings.forms.augment, settings.seed, settings.dtype, device.type)
+    parts = (data.checksum, sections, settings.forms.augment, settings.seed, settings.dtype, device.type)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], find: Callable[[Path], Any]) -> Part:
     """Returns a part as it is read from its folder, which is made first where it is not there. A training that was
     stopped goes on there."""
-    with place_of(name, mark, here) as folder:
+    with here.place_of(f"forms-{name}", mark, version=VERSION) as folder:
         found, curve = (folder / KEPT).exists(), None
         if found:
             tqdm.write(f"{name}: found, trained before ({folder})")
         else:
             curve = kept(folder, make(here._replace(folder=folder)))
         validation = float(json.loads((folder / SCORE).read_text(encoding="utf-8")))
-        return Part(find(folder / KEPT), validation, curve, mark, found)
-
-
-def place_of(name: str, mark: str, here: Study) -> AbstractContextManager[Path]:
-    """Returns the folder of a part: shared by runs, or that of a run which is not kept."""
-    if here.run.id != "untracked":
-        return shared_stage(f"forms-{name}", mark)
-    folder = here.folder / name
-    folder.mkdir(exist_ok=True)
-    return nullcontext(folder)
+        return Part(find(folder / KEPT), validation, curve, versioned(mark, VERSION), found)
 
 
 def kept(folder: Path, own: Made) -> Progress | None:
