@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,21 @@ from pipeline.host.errors import PipelineError
 HOURS = 24  # rows of the test part that are one place, a day, where nothing says how many there are
 
 LARGEST = 1e300
+RESUMED = "resumed"  # a tag: "true" of a run that was stopped and gone on with
 STABLE = "stable_horizon_"  # what columns of jobs begin with that say whether their forecasts so far ahead are of use
 
 
 def stored_error(value: float) -> float:
     """Returns infinity for what the store keeps as the largest double (it has no infinity) and for NaN."""
     return value if abs(value) < LARGEST else math.inf
+
+
+def training_seconds(run: Any, stages: Collection[str]) -> float:
+    """Returns the seconds of the stages of a run that train, together. They are NaN for a run that was stopped and gone
+    on with, whose clock counted its last process alone."""
+    if run.data.tags.get(RESUMED) == "true":
+        return math.nan
+    return sum(run.data.metrics.get(f"{stage}/seconds", 0.0) for stage in stages)
 
 
 @dataclass(frozen=True)

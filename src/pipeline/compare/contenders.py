@@ -13,7 +13,7 @@ from pipeline.compare import figures, statistics
 from pipeline.compare.claims import verdict
 from pipeline.compare.comparison import Comparison
 from pipeline.compare.horizons import by_horizon, drawn
-from pipeline.compare.seconds import FRONT, with_front
+from pipeline.compare.seconds import front_in_words, with_front
 from pipeline.compare.words import BEHIND, RATIOS, Summary, first_columns, heading, in_words, means_in_words
 
 PUBLISHED = "ahead of every published baseline"
@@ -131,7 +131,7 @@ def model_against_model(jobs: Any, challenger: str | None, comparison: Compariso
     shown = {"figures/contenders": figures.contender_figure(panels, comparison, title=title)}
     if "seconds" in means:
         shown["figures/seconds"] = figures.error_by_seconds(panels, comparison, title=title)
-        text += f"\n\n{FRONT}"
+        text += f"\n\n{front_in_words(jobs)}"
     table = pd.DataFrame() if challenger is None else paired_with_rivals(errors, challenger, comparison.without)
     if len(table):
         claims = verdicts(table)

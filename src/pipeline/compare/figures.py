@@ -107,7 +107,7 @@ def error_by_seconds(means: Any, comparison: Comparison, *, title: str) -> Figur
     for name, panel in axes.items():
         panel.set_xscale("log")
         panel.margins(x=0.2)
-        here = means[means["data"] == name].dropna(subset="error")
+        here = means[means["data"] == name].dropna(subset=["error", "seconds"])
         front = here[here["front"]].sort_values("seconds")
         panel.plot(front["seconds"], front["error"], drawstyle="steps-post", label="smallest error so far", **REFERENCE)
         for i, arm in enumerate(arms):

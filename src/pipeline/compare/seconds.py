@@ -18,14 +18,19 @@ FRONT = (
     "Seconds are the median over seeds, of all stages between data and evaluation."
 )
 
+UNKNOWN = (
+    " Jobs that were stopped and gone on with are left out of that; where all of them were, seconds are not known and "
+    "the row is not on the front."
+)
+
 
 def on_front(means: Any) -> np.ndarray:
     """Returns, for the rows of one data set and horizon, whether no other row is at least as good in error and in
-    seconds and better in one of them; false where an error is missing."""
+    seconds and better in one of them; false where an error or its seconds are missing."""
     error, seconds = (means[name].to_numpy(dtype=np.float64) for name in ("error", "seconds"))
     as_good = (error[None] <= error[:, None]) & (seconds[None] <= seconds[:, None])
     better = (error[None] < error[:, None]) | (seconds[None] < seconds[:, None])
-    return ~(as_good & better).any(1) & np.isfinite(error)
+    return ~(as_good & better).any(1) & np.isfinite(error) & np.isfinite(seconds)
 
 
 def with_front(means: Any) -> pd.DataFrame:
@@ -34,6 +39,11 @@ def with_front(means: Any) -> pd.DataFrame:
     for _, rows in means.groupby(["data", "horizon"]):
         front[rows.index] = on_front(rows)
     return means.assign(front=front)
+
+
+def front_in_words(jobs: Any) -> str:
+    """Says what `front` is, and whether the seconds of some jobs are not known."""
+    return FRONT + UNKNOWN * bool(jobs["seconds"].isna().any())
 
 
 def means_by_epochs(jobs: Any, comparison: Comparison) -> pd.DataFrame:
@@ -53,4 +63,8 @@ def by_seconds(jobs: Any, comparison: Comparison) -> Summary:
     means = means_by_epochs(jobs if EPOCHS in jobs else jobs.assign(epochs=0), comparison)
     title = heading(f"test {comparison.word} against seconds of training", jobs)
     figure = figures.error_by_seconds(drawn(means), comparison, title=title)
-    return Summary({"means.csv": means}, {"figures/seconds": figure}, f"{means_in_words(means, comparison)}\n\n{FRONT}")
+    return Summary(
+        {"means.csv": means},
+        {"figures/seconds": figure},
+        f"{means_in_words(means, comparison)}\n\n{front_in_words(jobs)}",
+    )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 from mlflow.entities import Run as MlflowRun
 
-from pipeline.compare.comparison import Comparison, stored_error
+from pipeline.compare.comparison import Comparison, stored_error, training_seconds
 from pipeline.compare.summary import without_tracking
 from pipeline.tracking.session import PRUNED
 
@@ -42,10 +42,12 @@ def error_of_trial(child: MlflowRun, comparison: Comparison) -> float:
 
 def seconds_of(child: MlflowRun) -> float:
     """Returns the seconds of all stages of a trial that finished. For any other trial, whose last stage has no end, it
-    returns the seconds from the begin of the run to its end."""
-    stages = [value for name, value in child.data.metrics.items() if name.endswith("/seconds")]
-    if state_of(child) == FINISHED:
-        return sum(stages)
+    returns the seconds from the begin of the run to its end. They are NaN for a trial that was stopped and gone on
+    with, as of `training_seconds`."""
+    stages = [name.removesuffix("/seconds") for name in child.data.metrics if name.endswith("/seconds")]
+    known = training_seconds(child, stages)
+    if state_of(child) == FINISHED or math.isnan(known):
+        return known
     ended = child.info.end_time or child.info.start_time
     return (ended - child.info.start_time) / 1000
 

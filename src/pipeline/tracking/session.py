@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from models.runtime.collectives import text_of_first_rank
+from pipeline.compare.comparison import RESUMED
 from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
 from pipeline.host.locks import opened_locked
 from pipeline.host.passwords import masked
@@ -210,7 +211,7 @@ def reopen(client: MlflowClient, run: Run) -> None:
     client.update_run(run.id, status="RUNNING")
     if "error" in client.get_run(run.id).data.tags:
         client.delete_tag(run.id, "error")
-    run.tags({"resumed": "true", "pid": str(os.getpid())})
+    run.tags({RESUMED: "true", "pid": str(os.getpid())})
 
 
 @contextmanager

@@ -203,6 +203,23 @@ def test_the_front_of_error_and_seconds() -> None:
     assert front([(math.nan, 0.1), (1.0, 1.0)]) == [False, True]
 
 
+@pytest.mark.parametrize("figure", ["contenders", "seconds"])
+def test_a_job_that_was_resumed_has_no_seconds_to_compare(figure: str) -> None:
+    both = jobs(var=(1.0, 5.0), gru=(0.5, 2.0))
+    known, none = both.copy(), both.copy()
+    known.loc[known.index[known["arm"] == "gru"][0], "seconds"] = math.nan
+    none.loc[none["arm"] == "gru", "seconds"] = math.nan
+    for table, fronts in ((known, {"gru": True, "var": True}), (none, {"gru": False, "var": True})):
+        summary = summarise(table, compare(figure), NO_CLIENT, FORECASTS)
+        means = summary.tables["means.csv"]
+        assert means[means["horizon"] == 1].set_index("arm")["front"].to_dict() == fronts
+        assert "Jobs that were stopped and gone on with are left out of that" in summary.text
+        assert "figures/seconds" in summary.figures
+    assert "gone on with" not in summarise(both, compare(figure), NO_CLIENT, FORECASTS).text
+    lost = summarise(both.assign(seconds=math.nan), compare(figure), NO_CLIENT, FORECASTS)
+    assert not lost.tables["means.csv"]["front"].any()
+
+
 def test_errors_against_seconds_of_models_that_were_trained_for_several_epochs() -> None:
     trained = [jobs(seconds=1.0 + epochs, epochs=epochs, lstm_kernel=(1 / (1 + epochs), 3.0)) for epochs in (1, 5)]
     table = pd.concat([*trained, jobs(seconds=0.5, no_state_kernel=(0.9, 3.0))], ignore_index=True)
@@ -250,6 +267,8 @@ def test_what_is_read_of_a_run() -> None:
     assert (row["readout"], row["stable_horizon_20"]) == ("", False)
     data.tags = tags | {"diverged.horizons": "2"}
     assert columns(SimpleNamespace(data=data))["stable_horizon_20"] is True
+    data.tags = tags | {"resumed": "true"}
+    assert math.isnan(columns(SimpleNamespace(data=data))["seconds"])  # its clock counted the last process alone
 
 
 def test_names_of_models_with_their_readouts() -> None:

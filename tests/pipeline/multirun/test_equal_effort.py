@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import optuna
@@ -16,6 +18,7 @@ from pipeline.export import export
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.multirun.chosen import trials_of, write_contender
+from pipeline.multirun.trials import seconds_of
 from pipeline.settings.composition import register_resolvers
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.psrnn import recipe as psrnn
@@ -74,6 +77,17 @@ def test_lists_are_drawn_by_their_text_and_settings_where_others_ask_for_them() 
         "skip",
         "1e-05",
     ]
+
+
+@pytest.mark.parametrize(("status", "tags", "seconds"), [
+    ("FINISHED", {}, 3.0), ("FINISHED", {"resumed": "true"}, math.nan), ("FAILED", {}, 9.0),
+    ("FAILED", {"resumed": "true"}, math.nan),
+])  # fmt: skip
+def test_the_seconds_of_a_trial_are_those_of_one_process(status: str, tags: dict[str, str], seconds: float) -> None:
+    metrics = {"load/seconds": 1.0, "bptt/seconds": 2.0, "bptt/validation_mse": 5.0}
+    child: Any = SimpleNamespace(data=SimpleNamespace(tags=tags, metrics=metrics),
+                                 info=SimpleNamespace(status=status, start_time=1000, end_time=10000))  # fmt: skip
+    assert seconds_of(child) == pytest.approx(seconds, nan_ok=True)
 
 
 def test_a_setting_that_hangs_on_nothing_drawn_is_refused(run_pipeline) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error
+from pipeline.compare.comparison import Comparison, stored_error, training_seconds
 
 ERROR, EVALUATE, ATTENTION = "evaluate/test_error", "evaluate/", "attention/"
 TAGS = ("arm", "task", "cue")
@@ -20,7 +20,7 @@ def columns(run: Any) -> dict[str, object]:
     return {
         **{name: tags[name] for name in TAGS},
         "parameters": int(metrics["model/parameters"]),
-        "seconds": metrics.get("pretrain/seconds", 0.0) + metrics.get("finetune/seconds", 0.0),
+        "seconds": training_seconds(run, ("pretrain", "finetune")),
         **own,
     }
 

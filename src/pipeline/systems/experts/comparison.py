@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error
+from pipeline.compare.comparison import Comparison, stored_error, training_seconds
 
 ERROR, EVALUATE, DATA = "evaluate/test_error", "evaluate/", "data/"
 TAGS = ("arm", "tag", "tasks", "low", "adapt")
@@ -25,7 +25,7 @@ def columns(run: Any) -> dict[str, object]:
         "parameters_active": int(metrics["model/parameters_active"]),
         "ms_per_step": metrics.get("fit/ms_per_step", float("nan")),
         "updates": int(metrics.get("fit/updates", 0)),
-        "seconds": metrics.get("fit/seconds", 0.0),
+        "seconds": training_seconds(run, ("fit",)),
         **own,
     }
 

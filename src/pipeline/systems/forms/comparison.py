@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error
+from pipeline.compare.comparison import Comparison, stored_error, training_seconds
 
 ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
 TAGS = ("arm", "stage", "scored", "augment")
 EDGES = "reader.edges"  # a tag: where the edges of found words were taken to be
-TRAINED = ("detector/seconds", "refiner/seconds", "recogniser/seconds")
+TRAINED = ("detector", "refiner", "recogniser")  # stages
 
 
 def columns(run: Any) -> dict[str, object]:
@@ -23,7 +23,7 @@ def columns(run: Any) -> dict[str, object]:
         "model": tags.get("model", ""),  # runs of older versions have none
         "edges": tags.get(EDGES, ""),  # nor that; neither have runs that find no words
         "parameters": int(metrics["model/parameters"]),
-        "seconds": sum(metrics.get(name, 0.0) for name in TRAINED),
+        "seconds": training_seconds(run, TRAINED),
         **own,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error
+from pipeline.compare.comparison import Comparison, stored_error, training_seconds
 
 ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
 TAGS = ("arm", "read", "label_kind", "positive_from")
@@ -28,7 +28,7 @@ def columns(run: Any) -> dict[str, object]:
         "missing": parameters.get("mctn.missing", "None").replace("None", ""),
         "parameters": int(metrics["model/parameters"]),
         "parameters_at_test": int(metrics["model/parameters_at_test"]),
-        "seconds": metrics.get("fit/seconds", 0.0),
+        "seconds": training_seconds(run, ("fit",)),
         **own,
     }
 

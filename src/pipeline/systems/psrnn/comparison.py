@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from pipeline.compare.arms import plain
-from pipeline.compare.comparison import HOURS, STABLE, Agreement, Comparison, stored_error
+from pipeline.compare.comparison import HOURS, STABLE, Agreement, Comparison, stored_error, training_seconds
 from pipeline.plotting import MSE
 from pipeline.systems.psrnn.labels import label
 
@@ -37,7 +37,7 @@ def columns(run: Any) -> dict[str, object]:
         "first_step": int(tags.get("scored.first_step") or parameters.get("evaluate.first_step", 0)),
         "readout": tags.get("readout", ""),
         "epochs": int(parameters.get("refine.epochs", 0)),
-        "seconds": sum(metrics.get(f"{stage}/seconds", 0.0) for stage in TRAINING),
+        "seconds": training_seconds(run, TRAINING),
         **further_horizons(metrics, tags.get(DIVERGED, "").split(",")),
         **window_columns(metrics, parameters, tags),
     }

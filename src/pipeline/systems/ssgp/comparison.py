@@ -7,10 +7,10 @@ from typing import Any
 
 from models.ssgp.method import MODELS, arm_of
 from pipeline.compare.arms import plain
-from pipeline.compare.comparison import Comparison
+from pipeline.compare.comparison import Comparison, training_seconds
 
 NAMES = ("arm", "model", "sampler", "kernel", "target")  # tags of a run, as columns of tables
-NUMBERS = {"test_nlpd": "evaluate/test_nlpd", "iteration": "evaluate/iteration", "seconds": "fit/seconds"}
+NUMBERS = {"test_nlpd": "evaluate/test_nlpd", "iteration": "evaluate/iteration"}
 
 
 def arm(choices: Mapping[str, Any]) -> str:
@@ -26,6 +26,7 @@ def columns(run: Any) -> dict[str, object]:
     return {
         **{name: tags[name] for name in NAMES},
         **{name: metrics[key] for name, key in NUMBERS.items()},
+        "seconds": training_seconds(run, ("fit",)),
         "count": int(run.data.params["features.count"]) if model.counted else 0,
         "stopped": tags["ssgp.stopped"] != "",
         "seeded": tags.get("ssgp.seeded", str(model.random).lower()) == "true",  # runs of before do not say it
