@@ -17,21 +17,32 @@ if TYPE_CHECKING:
 @dataclass
 class Clock:
     """Holds the seconds of each stage. They are logged as `<stage>/seconds` when the stage ends; those of stages before
-    the run began are logged at its begin."""
+    the run began are logged at its begin.
+
+    begun: when the stages that run now began, by the clock of the process, the innermost last.
+    """
 
     run: Run | None = None
     title: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
+    begun: list[float] = field(default_factory=list)
 
     @contextmanager
     def stage(self, name: str, *, said: bool = True) -> Iterator[None]:
         """Times the block as a stage, which is named on the screen where it is to be said."""
-        start = time.monotonic()
+        self.begun.append(time.monotonic())
         if said:
             tqdm.write(f"{name} …")
-        yield
+        try:
+            yield
+        finally:
+            start = self.begun.pop()
         self.seconds[name] = time.monotonic() - start
         self.log()
+
+    def spent_before(self, seconds: float) -> None:
+        """Counts, to the stages that run now, seconds that another process spent on what they would have made."""
+        self.begun = [start - seconds for start in self.begun]
 
     def add(self, seconds: Mapping[str, float]) -> None:
         """Adds the seconds of stages that had a clock of their own to those of the stages here."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +16,7 @@ from pipeline.host.atomic import written_whole
 from pipeline.host.locks import file_lock
 from pipeline.host.paths import store_folder
 
+SECONDS = "seconds.json"
 MARK_LETTERS = 16  # of a fingerprint, in the name of a file
 
 
@@ -40,6 +44,22 @@ def shared_stage(name: str, mark: str, *, version: int) -> Iterator[Path]:
     folder.mkdir(exist_ok=True)
     with file_lock(folder / "lock"):
         yield folder
+
+
+@contextmanager
+def timed(folder: Path, *, begun: bool) -> Iterator[None]:
+    """Keeps the seconds of the block, which makes a result, in the folder of that result. begun: whether a process that
+    was stopped has begun it; then they are not known, NaN."""
+    start = time.monotonic()
+    yield
+    seconds = math.nan if begun else time.monotonic() - start
+    with written_whole(folder / SECONDS) as temporary:
+        temporary.write_text(json.dumps(seconds), encoding="utf-8")
+
+
+def seconds_of(folder: Path) -> float:
+    """Returns how many seconds the result of a folder took to make; NaN where that is not known."""
+    return float(json.loads((folder / SECONDS).read_text(encoding="utf-8")))
 
 
 def made_once(name: str, mark: str, file: str, make: Callable[[], str], *, version: int, kept: bool) -> str:

@@ -1,5 +1,7 @@
 """Stages: named on the screen as they begin, and timed whether they are or not."""
 
+import math
+
 import pytest
 
 from pipeline.job.clock import Clock
@@ -13,3 +15,21 @@ def test_a_stage_is_timed_and_named_where_it_is_to_be_said(
     with clock.stage("fit", said=said):
         pass
     assert (list(clock.seconds), capsys.readouterr().out) == (["fit"], shown)
+
+
+def test_a_stage_counts_what_was_spent_on_it_before_and_no_other_stage_does() -> None:
+    clock = Clock()
+    with clock.stage("recogniser"):
+        with clock.stage("refiner"):
+            clock.spent_before(100)
+        with pytest.raises(ValueError, match="stopped"), clock.stage("broken"):
+            raise ValueError("stopped")
+    with clock.stage("read"):
+        pass
+    with clock.stage("detector"):
+        clock.spent_before(math.nan)
+    assert 100 <= clock.seconds["refiner"] < 105
+    assert 100 <= clock.seconds["recogniser"] < 105
+    assert clock.seconds["read"] < 5
+    assert math.isnan(clock.seconds["detector"])
+    assert "broken" not in clock.seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.job.clock import Clock
-from pipeline.job.shared import made_once, one_at_a_time, shared_stage
+from pipeline.job.shared import made_once, one_at_a_time, seconds_of, shared_stage, timed
 from pipeline.job.study import Study
 from pipeline.tracking.off import Untracked
 from pipeline.tracking.run_request import RunRequest, without
@@ -61,6 +62,15 @@ def test_what_other_code_made_is_made_anew_and_what_is_found_is_said(store: Path
     assert made_once(**asked, make=lambda: "third", version=2) == "third"
     assert made_once(**{**asked, "kept": False}, make=lambda: "fourth", version=2) == "fourth"
     assert capsys.readouterr().out == ""
+
+
+def test_the_seconds_of_making_are_kept_unless_a_stopped_process_has_begun_it(tmp_path: Path) -> None:
+    with timed(tmp_path, begun=False):
+        time.sleep(0.02)
+    assert 0.02 <= seconds_of(tmp_path) < 5
+    with timed(tmp_path, begun=True):
+        pass
+    assert math.isnan(seconds_of(tmp_path))
 
 
 def test_a_run_that_is_not_kept_has_a_place_of_its_own(store: Path, tmp_path: Path) -> None:

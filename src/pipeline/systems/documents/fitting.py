@@ -25,6 +25,7 @@ from pipeline.host.devices import DTYPES
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
+from pipeline.job.shared import seconds_of, timed
 from pipeline.job.study import Study
 from pipeline.systems.documents.checks import architecture_of
 from pipeline.systems.documents.config import DocumentsConfig
@@ -77,16 +78,19 @@ def log_row(here: Study, row: EpochRow, stage: str) -> None:
 
 def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:
     """Has the network learn to guess hidden tokens of the training part, or takes weights that a run with the same
-    settings learned before; returns the curve of a training."""
+    settings learned before; returns the curve of a training. The seconds of learning them are those of the stage."""
     if not settings.pretrain.steps:
         return None
     with here.place_of("pretrained", mark_of(settings, loaded), version=VERSION) as folder:
         path = folder / WEIGHTS
         if path.exists():
             tqdm.write(f"pretrain: found, learned before ({folder})")
-            put_weights(path, network)
+            with here.clock.stage("pretrain", said=False):
+                here.clock.spent_before(seconds_of(folder))
+                put_weights(path, network)
             return None
-        progress = learn_to_guess(settings, loaded, network, here)
+        with timed(folder, begun=(here.folder / "pretrain.npz").exists()):
+            progress = learn_to_guess(settings, loaded, network, here)
         keep_weights(path, network)
         return progress
 

@@ -21,6 +21,7 @@ from other_vocabulary import other_pieces
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
 from pipeline.systems.documents import baselines, fitting
+from pipeline.systems.documents.comparison import columns
 from pipeline.systems.documents.load import Read, check_answers
 from pipeline.systems.documents.recipe import described, told_of
 from pipeline.systems.documents.servable import table_of
@@ -197,6 +198,11 @@ def test_what_other_code_made_is_made_anew(run_pipeline: Callable, client, monke
     monkeypatch.setattr(baselines, "VERSION", baselines.VERSION + 1)
     assert run_pipeline(*asked).status == 0
     assert count() == [2, 2]
+    client.delete_run(only_run(client).info.run_id)
+    monkeypatch.setattr(fitting, "seconds_of", lambda _: 1000)
+    assert "pretrain: found, learned before" in (again := run_pipeline(*asked)).out + again.err
+    assert count() == [2, 2]
+    assert columns(only_run(client))["seconds"] == pytest.approx(1000, abs=60)
 
 
 def test_hidden_words_are_learned_from_other_documents(run_pipeline: Callable, client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,6 +29,7 @@ from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
+from pipeline.systems.forms.comparison import columns
 from pipeline.systems.forms.reading.load import cut_out, words_of
 from pipeline.systems.forms.reading.multirun import errors_of, sets_of
 from pipeline.systems.forms.reading.parts import moved_of
@@ -103,6 +105,11 @@ def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     assert "recogniser: found, trained before" in result.err + result.out
     given = next(run for run in client.search_runs(["1", "2", "0"]) if run.data.tags["arm"] == "true boxes + crnn")
     assert given.data.tags["recogniser.found"] == "true"
+    assert math.isnan(given.data.metrics["recogniser/seconds"])  # it was trained by two processes
+    monkeypatch.setattr("pipeline.systems.forms.reading.parts.seconds_of", lambda _: 1000)
+    assert run_pipeline(*asked, "forms.boxes=truth", "run_name=third").status == 0
+    third = next(run for run in client.search_runs(["1", "2", "0"]) if "third" in run.info.run_name)
+    assert columns(third)["seconds"] == third.data.metrics["recogniser/seconds"] == pytest.approx(1000, abs=60)
     assert given.data.metrics["evaluate/test_cer"] == stopped.data.metrics["evaluate/test_cer_given_boxes"]
     assert "evaluate/test_ap_word" not in given.data.metrics
     assert "reader.edges" not in given.data.tags

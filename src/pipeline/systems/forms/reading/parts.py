@@ -23,7 +23,7 @@ from models.forms.recognise.recogniser import Recogniser
 from models.forms.recognise.saved import load_recogniser, save_recogniser
 from pipeline.host.atomic import written_whole
 from pipeline.job.curve import Progress
-from pipeline.job.shared import versioned
+from pipeline.job.shared import seconds_of, timed, versioned
 from pipeline.job.study import Study
 from pipeline.systems.forms.checks import page_reader_of
 from pipeline.systems.forms.config import FormsConfig
@@ -137,13 +137,17 @@ def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device,
 
 def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], find: Callable[[Path], Any]) -> Part:
     """Returns a part as it is read from its folder, which is made first where it is not there. A training that was
-    stopped goes on there."""
+    stopped goes on there. The stage that runs counts the seconds of the making, whichever run made the part."""
     with here.place_of(f"forms-{name}", mark, version=VERSION) as folder:
-        found, curve = (folder / KEPT).exists(), None
+        found, curve, begun = (folder / KEPT).exists(), None, any(folder.glob("*.npz"))
         if found:
             tqdm.write(f"{name}: found, trained before ({folder})")
         else:
-            curve = kept(folder, make(here._replace(folder=folder)))
+            with timed(folder, begun=begun):
+                own = make(here._replace(folder=folder))
+            curve = kept(folder, own)
+        if found or begun:
+            here.clock.spent_before(seconds_of(folder))
         validation = float(json.loads((folder / SCORE).read_text(encoding="utf-8")))
         return Part(find(folder / KEPT), validation, curve, versioned(mark, VERSION), found)
 
