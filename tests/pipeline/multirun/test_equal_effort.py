@@ -131,7 +131,9 @@ def test_a_stopped_search_is_exported_and_goes_on(run_pipeline, tmp_path, monkey
     both = trials[trials["trial"].isin(first["trial"])].sort_values("trial")[kept]
     pd.testing.assert_frame_equal(both.reset_index(drop=True), first.sort_values("trial", ignore_index=True)[kept])
     assert trials["validation_mse"].is_monotonic_increasing
-    assert (trials["seconds"] > 0).all()
+    seconds = trials.set_index("trial")["seconds"]
+    assert (seconds[[0, 1]] > 0).all()
+    assert math.isnan(seconds[2])  # it was stopped and gone on with
     assert not any("test" in column for path in (tmp_path / STAND_IN).glob("*.csv") for column in pd.read_csv(path))
 
 
