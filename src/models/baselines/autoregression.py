@@ -14,7 +14,9 @@ from torch import Tensor, nn
 from models.forecasting.filtering import Filtered, MaskedSequences, State, one_step_error, recent_along
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.start_up import StartUp, lag_rows, maps_of_each, mean_map, start_up_of, start_up_orders
+from models.numerics.held_out import least_error
 from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
+from models.numerics.ties import first_of_least
 from models.ranges import Count, NotNegative
 
 
@@ -151,12 +153,13 @@ class VAR:
             raise ValueError(f"an autoregression needs an order of at least 1, got {min(self.orders)}")
 
     def fit(self, problem: Problem) -> Fitted:
-        """Returns the autoregression of the chosen order and ridge, and these. Raises ValueError as
-        `fit_autoregression`."""
+        """Returns the autoregression of the chosen order and ridge, and these: of orders whose errors are rounding
+        (`least_error`) the first. Raises ValueError as `fit_autoregression`."""
         fits = self.by_order(problem)
         models: list[Any] = [fitted.model for fitted in fits]
         errors = [one_step_error(model, problem.validation) for model in models]
-        return fits[errors.index(min(errors))]
+        rounding = least_error(problem.validation.values, problem.validation.scored)
+        return fits[first_of_least(errors, rounding, within=1.0)]
 
     def by_order(self, problem: Problem) -> list[Fitted]:
         """Returns the autoregression of each order that the data are long enough for, in the order of `orders`, with

@@ -16,7 +16,7 @@ from models.forecasting.known_ahead import KnownAhead, with_gaps
 from models.forecasting.rolling import roll
 from models.numerics.held_out import least_error
 from models.numerics.ridge import masked_mse
-from models.numerics.ties import NEAR_TIE
+from models.numerics.ties import first_of_least
 
 STEPS, ORIGINS = 24, 64  # of the forecasts that are compared
 
@@ -81,5 +81,4 @@ def least_ahead(fits: Sequence[Fitted], part: MaskedSequences, *, leads: int) ->
         return fits[0]
     models: list[Any] = [fitted.model for fitted in fits]
     errors = [error_ahead_of(model, part, leads=leads) for model in models]
-    limit = NEAR_TIE * max(min(errors), least_error(part.values, part.scored))
-    return next(fitted for fitted, error in zip(fits, errors, strict=True) if error <= limit)
+    return fits[first_of_least(errors, least_error(part.values, part.scored))]

@@ -22,15 +22,15 @@ from models.numerics.ridge import (
     least_validation_error,
     validation_error,
 )
-from models.numerics.ties import NEAR_TIE
+from models.numerics.ties import first_of_least
 
 CHOSEN_LAGS = "readout.lags"  # what the choice is kept under
 MOST_INPUTS = 1000  # numbers of recent observations, so that a choice stays a matter of seconds
 
 
 class LagsTried(NamedTuple):
-    """Holds lags, the fewest whose error is at most `NEAR_TIE` times the least (or is rounding, `least_error`), and
-    errors: one-step validation error by lags."""
+    """Holds lags, the fewest whose error is nearly the least or is rounding (`first_of_least`), and errors: one-step
+    validation error by lags."""
 
     lags: int
     errors: dict[int, float]
@@ -124,8 +124,8 @@ def choose_lags(
         own = [part.of(seen) for part in moments]
         best, _ = least_validation_error(solutions(own, settings._replace(lags=lags), size), other)
         errors[lags] = validation_error(best, other)
-    least = max(min(errors.values()), least_error(held_out.targets, held_out.mask))
-    return LagsTried(next(lags for lags, error in errors.items() if error <= NEAR_TIE * least), errors)
+    place = first_of_least(list(errors.values()), least_error(held_out.targets, held_out.mask))
+    return LagsTried(sorted(candidates)[place], errors)
 
 
 def solutions(moments: Sequence[CentredMoments], settings: ReadoutSettings, size: int) -> Iterator[AffineMap]:

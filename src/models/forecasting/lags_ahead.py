@@ -34,7 +34,7 @@ from models.forecasting.recurrent import Recurrent
 from models.forecasting.rolling import roll
 from models.numerics.held_out import least_error
 from models.numerics.ridge import AffineMap, centred_moments, validation_error
-from models.numerics.ties import NEAR_TIE
+from models.numerics.ties import first_of_least
 
 CLOSE = 1.1  # times the least one-step error, up to which a number of lags is looked at further ahead
 
@@ -121,8 +121,7 @@ def choose_ahead(model: Recurrent, fit: ReadoutFit, choices: Sequence[int], *, l
     near = [each for each in found if best[each.lags] <= CLOSE * max(min(best.values()), rounding)]
     origins = origins_in(model, fit.validation, lags=max(choices))
     errors = [error_ahead(model, each, origins, leads=leads) for each in near]
-    limit = NEAR_TIE * max(min(errors), rounding)
-    fewest = min(each.lags for each, error in zip(near, errors, strict=True) if error <= limit)
+    fewest = near[first_of_least(errors, rounding)].lags
     pairs = [(error, place) for place, error in enumerate(errors) if near[place].lags == fewest]
     return near[min(pairs)[1]]
 

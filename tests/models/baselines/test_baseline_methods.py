@@ -129,6 +129,19 @@ def test_var_shrinks_where_there_is_nothing_to_predict() -> None:
     assert chosen == {"order": 4, "ridge": 1e4}
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_of_orders_whose_errors_are_rounding_var_takes_the_first(dtype: torch.dtype) -> None:
+    angles = 0.3 * torch.arange(120, dtype=torch.float64)
+    values = torch.stack([angles.sin(), angles.cos()], 1)[None].to(dtype)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    part = MaskedSequences(values, mask, scored_steps(mask, first_step=20))
+    var = VAR(orders=[2, 4, 8, 16], ridges=[1e-12])
+    problem = autoregressive_problem(part, part)
+    errors = [one_step_error(fitted.model, part) for fitted in var.by_order(problem)]  # pyright: ignore[reportArgumentType]
+    assert errors[0] > min(errors)
+    assert var.fit(problem).chosen["order"] == 2
+
+
 def test_an_autoregression_that_diverges_counts_as_the_worst() -> None:
     model = Autoregression(dimension=2, order=1).double()
     with torch.no_grad():
