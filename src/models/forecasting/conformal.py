@@ -68,16 +68,34 @@ def conformal_radii(residuals: np.ndarray, *, coverage: float) -> np.ndarray:
     horizon and feature with too few scored forecasts for a finite radius; the message tells how many are needed.
     """
     needed = smallest_calibration(coverage)
-    sizes = np.sort(sizes_of(residuals), axis=0)
-    scored = (~np.isnan(sizes)).sum(0)
+    ordered, scored = ordered_sizes(residuals)
     if (scored < needed).any():
         horizon, feature = np.unravel_index(scored.argmin(), scored.shape)
         raise ValueError(
             f"coverage {coverage:g} needs at least {needed} scored calibration forecasts, horizon {horizon + 1} of "
             f"feature {feature} has {scored[horizon, feature]}; calibrate on more or ask for less coverage"
         )
-    ranks = np.vectorize(lambda n: math.ceil((n + 1) * _exact(coverage)), otypes=[np.int64])(scored)
-    return np.take_along_axis(sizes, ranks[None] - 1, axis=0)[0]
+    return radii_by_rank(ordered, scored, coverage)
+
+
+def ordered_sizes(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns |residuals| (forecast + 1, horizon, feature) in order, NaN behind the numbers and infinity in a last row,
+    and how many were scored, (horizon, feature). Raises ValueError as `sizes_of`."""
+    sizes = np.sort(sizes_of(residuals), axis=0)  # NaN come last
+    scored = (~np.isnan(sizes)).sum(0)
+    return np.concatenate([sizes, np.full((1, *scored.shape), np.inf)]), scored
+
+
+def radii_by_rank(ordered: np.ndarray, scored: np.ndarray, coverage: float) -> np.ndarray:
+    """Returns (horizon, feature): the ⌈(n + 1)·coverage⌉-th of the n scored sizes, infinite where n is too small.
+
+    ordered, scored: of `ordered_sizes`. Raises ValueError for a coverage that does not lie between 0 and 1.
+    """
+    exact = _exact(coverage)
+    numbers, places = np.unique(scored, return_inverse=True)
+    ranks = np.array([math.ceil((int(n) + 1) * exact) for n in numbers])[places].reshape(scored.shape)
+    rows = np.where(ranks <= scored, ranks - 1, len(ordered) - 1)
+    return np.take_along_axis(ordered, rows[None], axis=0)[0]
 
 
 def coverage_reached(residuals: np.ndarray, radii: np.ndarray) -> Coverage:

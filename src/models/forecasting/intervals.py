@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
-from models.forecasting.conformal import sizes_of
+from models.forecasting.conformal import ordered_sizes, radii_by_rank
 
 COVERAGES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99, 0.995, 0.999)
 
@@ -74,21 +72,6 @@ def calibrate(residuals: np.ndarray) -> Intervals:
     residuals (forecast, horizon, feature): truth − forecast on data that the model was not fitted to; NaN = not scored.
     Raises ValueError for another shape and for an infinite residual.
     """
-    sizes = np.sort(sizes_of(residuals), axis=0)  # NaN come last
-    scored = (~np.isnan(sizes)).sum(0)
-    padded = np.concatenate([sizes, np.full((1, *scored.shape), np.inf)])
-    radii = [_order_statistic(padded, scored, coverage) for coverage in COVERAGES]
+    ordered, scored = ordered_sizes(residuals)
+    radii = [radii_by_rank(ordered, scored, coverage) for coverage in COVERAGES]
     return Intervals(np.array(COVERAGES), np.stack(radii), scored)
-
-
-def _order_statistic(padded: np.ndarray, scored: np.ndarray, coverage: float) -> np.ndarray:
-    """Returns the radius (horizon, feature) of a coverage: the ⌈(n + 1) · coverage⌉-th of the n scored sizes, infinite
-    where n is too small.
-
-    padded (forecast + 1, horizon, feature): the sizes in order; its last row is infinite. scored (horizon, feature): n.
-    """
-    exact = Fraction(str(coverage))
-    numbers, places = np.unique(scored, return_inverse=True)
-    ranks = np.array([math.ceil((int(n) + 1) * exact) for n in numbers])[places].reshape(scored.shape)
-    rows = np.where(ranks <= scored, ranks - 1, len(padded) - 1)
-    return np.take_along_axis(padded, rows[None], axis=0)[0]
