@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -257,7 +257,6 @@ def handed_back(
 
     A vector has the shape (time,) where there is one column.
     """
-    shaped: Callable[[np.ndarray, Any], Any]
     if form.kind == "frame":
         import pandas as pd
 
@@ -269,8 +268,6 @@ def handed_back(
             inner = indices[0].name if len(indices) else None
             return pd.concat(frames, keys=list(keys), names=[form.group_name, inner])
         return frames if form.grouping == "list" else frames[0]
-    shaped = (
-        (lambda values, _: values[:, 0]) if form.kind == "vector" and len(columns) == 1 else (lambda values, _: values)
-    )
-    arrays = [shaped(values, None) for values in results]
+    vector = form.kind == "vector" and len(columns) == 1
+    arrays = [values[:, 0] if vector else values for values in results]
     return arrays if form.grouping == "list" else arrays[0]
