@@ -29,7 +29,7 @@ def _check(points: Tensor, bandwidth: float) -> None:
 def _values(kernel: Kernel, x: Tensor, y: Tensor, bandwidth: float) -> Tensor:
     if isinstance(kernel, IsotropicKernel):
         return kernel.value(torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist") / bandwidth)
-    return kernel.value((x[:, None] - y[None]) / bandwidth)
+    return kernel.value(torch.cdist(x, y, p=1).unsqueeze(2) / bandwidth)  # as differences in a single coordinate
 
 
 def kernel_matrix(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Tensor:
@@ -56,8 +56,7 @@ def kernel_product(kernel: Kernel, points: Tensor, *, bandwidth: float) -> Produ
     if 8 * len(x) ** 2 <= KEPT_BYTES:
         matrix = kernel_matrix(kernel, x, bandwidth=bandwidth)
         return lambda v: matrix @ v
-    wide = 1 if isinstance(kernel, IsotropicKernel) else x.shape[1]
-    blocks = x.split(max(1, BLOCK_BYTES // (8 * len(x) * wide)))
+    blocks = x.split(max(1, BLOCK_BYTES // (8 * len(x))))
 
     def product(v: Tensor) -> Tensor:
         return torch.cat([_values(kernel, block, x, bandwidth) @ v for block in blocks])

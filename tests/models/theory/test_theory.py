@@ -171,6 +171,19 @@ def test_products_without_the_matrix_are_those_with_it(monkeypatch) -> None:
         assert torch.equal(whole.diagonal(), torch.ones(50, dtype=torch.float64))
 
 
+def test_the_l1_kernel_holds_no_differences_of_all_coordinates(monkeypatch) -> None:
+    x, value, held = points(50, 3), LaplacianL1.value, []
+
+    def noted(kernel: LaplacianL1, difference: torch.Tensor) -> torch.Tensor:
+        held.append(difference.numel())
+        return value(kernel, difference)
+
+    monkeypatch.setattr(LaplacianL1, "value", noted)
+    found = kernel_matrix(LaplacianL1(), x, bandwidth=1.5)
+    assert held == [50 * 50]
+    torch.testing.assert_close(found, torch.exp(-(x[:, None] - x).abs().sum(2) / 1.5), rtol=1e-14, atol=0)
+
+
 def test_woodbury_solves() -> None:
     features, right = points(40, 6), points(40, 3, seed=2)
     matrix = features @ features.T + 0.1 * torch.eye(40, dtype=torch.float64)
