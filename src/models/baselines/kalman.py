@@ -22,6 +22,7 @@ from models.forecasting.fitting import Fitted, Problem
 from models.ranges import Count
 
 LARGEST_WINDOW = 2000
+NOISE = 1e-6  # variance of white noise that the moments are given, as if every observation carried it
 
 
 class Kalman(nn.Module):
@@ -100,7 +101,6 @@ def fit_kalman(
     orders: Sequence[int],
     block: int,
     components: int = 64,
-    ridge: float = 1e-6,
 ) -> tuple[Kalman, int]:
     """Returns the filter, and its order, of `orders` with the least validation error. Each part is values, mask,
     scored, all (sequence, time, feature), standardised; the model has the dtype and device of the training values.
@@ -110,14 +110,13 @@ def fit_kalman(
     components: above block · features = 2000 the identification runs on the leading `components` principal components
     Vᵀ(o − c) of the observations, and orders go up to block · components; the filter still reads and predicts
     observations, with K Vᵀ for K and V C for C, so every prediction lies in c + span V.
-    ridge: variance of white noise that the moments are given, as if every observation carried it.
     The initial state is 0, the stationary mean.
 
-    Raises ValueError for a block, components or order below 1, a ridge that is not positive, no orders, no complete
-    window, and when several orders meet an empty validation part.
+    Raises ValueError for a block, components or order below 1, no orders, no complete window, and when several orders
+    meet an empty validation part.
     """
-    if min(block, components) < 1 or ridge <= 0:
-        raise ValueError(f"block ({block}) and components ({components}) must be at least 1, ridge ({ridge}) above 0")
+    if min(block, components) < 1:
+        raise ValueError(f"block ({block}) and components ({components}) must be at least 1")
     values, mask, _ = train
     windows = windows_of_blocks(mask, block)
     bias = values.masked_fill(~mask, 0.0).sum((0, 1)) / mask.sum((0, 1)).clamp(min=1)
@@ -129,7 +128,7 @@ def fit_kalman(
     if len(usable) > 1 and not bool(validation[2].any()):
         raise ValueError("several orders to choose from and no validation step to choose by; give one order")
     moment = window_moment(centred, windows, 2 * block)
-    moment.diagonal().add_(ridge)
+    moment.diagonal().add_(NOISE)
     models = {n: build_kalman(system, bias, basis) for n, system in identify_orders(moment, block, usable).items()}
     order = least_order(models, MaskedSequences(*validation))
     return models[order], order

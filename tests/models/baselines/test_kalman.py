@@ -260,8 +260,6 @@ def test_impossible_input_is_named() -> None:
     every_fifth[1][:, ::5, 0] = False
     with pytest.raises(ValueError, match=r"block \(0\) and components \(64\) must be at least 1"):
         fit_kalman(part, part, orders=[1], block=0)
-    with pytest.raises(ValueError, match=r"ridge \(0\.0\) above 0"):
-        fit_kalman(part, part, orders=[1], block=1, ridge=0.0)
     for orders in ([], [0, 2]):
         with pytest.raises(ValueError, match="needs orders of at least 1 to choose from, got"):
             fit_kalman(part, part, orders=orders, block=2)
