@@ -111,7 +111,7 @@ def fit_autoregression(
     return model, ridges[place]
 
 
-def usable_orders(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> list[int]:
+def orders_with_rows(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> list[int]:
     """Returns the orders with a scored step after so many observed ones in each of the parts; warns of the others.
 
     A single order is left as it is.
@@ -167,7 +167,7 @@ class VAR:
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
             raise ValueError("several orders to choose from and no validation step to choose by; give one order")
         fits = []
-        for order in usable_orders(self.orders, [problem.train, problem.validation]):
+        for order in orders_with_rows(self.orders, [problem.train, problem.validation]):
             model, ridge = fit_autoregression(
                 problem.train, problem.validation, order=order, ridges=self.ridges, scale=self.scale
             )

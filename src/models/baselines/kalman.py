@@ -61,7 +61,7 @@ class Kalman(nn.Module):
         return (state[0] @ self.transition.T + innovation @ self.gain.T,)
 
 
-def usable_orders(orders: Sequence[int], largest: int) -> list[int]:
+def orders_up_to(orders: Sequence[int], largest: int) -> list[int]:
     """Returns the orders up to `largest`; warns of the others. Raises ValueError when none is left or one is below
     1."""
     if not orders or min(orders) < 1:
@@ -124,7 +124,7 @@ def fit_kalman(
     if block * values.shape[2] > LARGEST_WINDOW:
         basis = principal_components(centred, mask, components)
         centred = centred @ basis.to(centred)
-    usable = usable_orders(orders, block * centred.shape[2])
+    usable = orders_up_to(orders, block * centred.shape[2])
     if len(usable) > 1 and not bool(validation[2].any()):
         raise ValueError("several orders to choose from and no validation step to choose by; give one order")
     moment = window_moment(centred, windows, 2 * block)

@@ -13,7 +13,7 @@ from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, a
 from models.forecasting.frame import UNEVEN, index_after, index_in_step
 from models.forecasting.index_kinds import contents, holds_periods, kind_of, only_counts
 from models.forecasting.position import Position
-from models.forecasting.times_ahead import filled_by
+from models.forecasting.times_ahead import fill_call
 from models.forecasting.zones import in_clocks, in_zone
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
@@ -60,7 +60,7 @@ def check_goes_on(columns: Columns, index: Any) -> None:
     if not (_dated(told_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
         raise ValueError(
             f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they are "
-            f"not known of the rows to come; put in empty rows for missing ones, with {filled_by(index)} say, or leave "
+            f"not known of the rows to come; put in empty rows for missing ones, with {fill_call(index)} say, or leave "
             "both out"
         )
 

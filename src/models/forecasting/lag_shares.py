@@ -10,7 +10,14 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences, has_gaps, scored_features
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.start_up import fit_start_up, lag_rows, maps_of_each, mean_map, start_up_orders, with_lags
+from models.forecasting.start_up import (
+    fit_start_up,
+    lag_rows,
+    maps_of_each,
+    mean_map,
+    start_up_orders,
+    steps_behind_lags,
+)
 from models.numerics.fixed_inputs import FixedInputs
 from models.numerics.ridge import AffineMap, RegressionData, centred_moments
 
@@ -106,8 +113,8 @@ def few_have_all(part: MaskedSequences, lags: int) -> bool:
     sequences with gaps. The others would say little of the forecasts that a start-up makes."""
     if lags < 2 or part.values.shape[1] <= 1:
         return False
-    whole = int(with_lags(part.mask, part.scored, lags).sum()) if part.values.shape[1] > lags else 0
-    return 2 * whole < int(with_lags(part.mask, part.scored, 1).sum())
+    whole = int(steps_behind_lags(part.mask, part.scored, lags).sum()) if part.values.shape[1] > lags else 0
+    return 2 * whole < int(steps_behind_lags(part.mask, part.scored, 1).sum())
 
 
 def fit_each_order(train: MaskedSequences, validation: MaskedSequences, settings: ReadoutSettings) -> list[AffineMap]:

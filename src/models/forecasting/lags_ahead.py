@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
     error: float
 
 
-class Origins(NamedTuple):
+class ForecastStarts(NamedTuple):
     """Holds what forecasts of the validation part begin with and are compared with.
 
     belief: of the model, each tensor (origin, …). recent (origin, row, d): those before each. ahead, scored
@@ -62,12 +62,12 @@ class Origins(NamedTuple):
     scored: Tensor
 
 
-def origins_in(model: Recurrent, part: MaskedSequences, *, lags: int) -> Origins:
+def starts_in(model: Recurrent, part: MaskedSequences, *, lags: int) -> ForecastStarts:
     """Returns the evenly spaced rows of `truth_ahead` that have at least `lags` rows before them."""
     states, filled = unread(model, part)
     sequence, time, ahead, scored = truth_ahead(part, first=lags)
     recent = recent_observations(filled, lags)[sequence, time].unflatten(1, (lags, -1)) if lags else filled[:0]
-    return Origins(tuple(tensor[sequence, time] for tensor in model.belief(states)), recent, ahead, scored)
+    return ForecastStarts(tuple(tensor[sequence, time] for tensor in model.belief(states)), recent, ahead, scored)
 
 
 def candidates(model: Recurrent, fit: ReadoutFit, choices: Sequence[int]) -> Iterator[Candidate]:
@@ -88,22 +88,22 @@ def candidates(model: Recurrent, fit: ReadoutFit, choices: Sequence[int]) -> Ite
             yield Candidate(lags, ridges, readout, validation_error(readout, rows))
 
 
-def error_ahead(model: Recurrent, candidate: Candidate, origins: Origins, *, leads: int) -> float:
+def error_ahead(model: Recurrent, candidate: Candidate, starts: ForecastStarts, *, leads: int) -> float:
     """Returns the error of forecasts 1, 2, … steps ahead with the readout, see `mean_error_ahead`.
 
     leads: how many of the last columns are known ahead.
     """
     joined = with_lags(model, candidate.lags)
     joined.set_readout(candidate.readout)
-    count, horizon = origins.ahead.shape[:2]
-    recent = origins.recent[:, origins.recent.shape[1] - candidate.lags :].flatten(1)
+    count, horizon = starts.ahead.shape[:2]
+    recent = starts.recent[:, starts.recent.shape[1] - candidate.lags :].flatten(1)
     if not candidate.lags:
-        recent = origins.ahead.new_zeros(count, 0)
-    seen = origins.ahead.new_full((count, 1), math.inf)
-    known = origins.ahead[..., origins.ahead.shape[2] - leads :]
+        recent = starts.ahead.new_zeros(count, 0)
+    seen = starts.ahead.new_full((count, 1), math.inf)
+    known = starts.ahead[..., starts.ahead.shape[2] - leads :]
     ahead: Any = KnownAhead(joined, leads)
-    forecasts = roll(ahead, ahead.with_known((*origins.belief, recent, seen), known), horizon)
-    return mean_error_ahead(forecasts, origins.ahead, origins.scored)
+    forecasts = roll(ahead, ahead.with_known((*starts.belief, recent, seen), known), horizon)
+    return mean_error_ahead(forecasts, starts.ahead, starts.scored)
 
 
 @torch.no_grad()
@@ -119,8 +119,8 @@ def choose_ahead(model: Recurrent, fit: ReadoutFit, choices: Sequence[int], *, l
     best = {lags: min(each.error for each in found if each.lags == lags) for lags in choices}
     rounding = least_error(fit.validation.values, fit.validation.scored)
     near = [each for each in found if best[each.lags] <= CLOSE * max(min(best.values()), rounding)]
-    origins = origins_in(model, fit.validation, lags=max(choices))
-    errors = [error_ahead(model, each, origins, leads=leads) for each in near]
+    starts = starts_in(model, fit.validation, lags=max(choices))
+    errors = [error_ahead(model, each, starts, leads=leads) for each in near]
     fewest = near[first_of_least(errors, rounding)].lags
     pairs = [(error, place) for place, error in enumerate(errors) if near[place].lags == fewest]
     return near[min(pairs)[1]]

@@ -14,7 +14,7 @@ from models.forecasting.estimator_input import Group
 from models.forecasting.frame import UNEVEN, even_periods, even_step, holds_dates_as_texts, step_of, times_in
 from models.forecasting.held_out import cut
 from models.forecasting.index_kinds import only_counts
-from models.forecasting.times_ahead import filled_by
+from models.forecasting.times_ahead import fill_call
 from models.numerics.standardisation import ROUNDING
 from models.numerics.suspect_columns import counts_rows, said_of_counter, said_of_rounding
 
@@ -185,5 +185,5 @@ def _uneven_in_words(index: Any) -> tuple[str, str]:
         return "numbers", "read the values at even ones, with numpy.interp say"
     if index.dtype.kind in "iu":
         return "numbers", "put in empty rows for missing numbers, with DataFrame.reindex say"
-    way = "reindex" if hasattr(index, "to_timestamp") else filled_by(index)  # asfreq turns periods into others
+    way = "reindex" if hasattr(index, "to_timestamp") else fill_call(index)  # asfreq turns periods into others
     return "times", f"put in empty rows for missing times, with DataFrame.{way} say"

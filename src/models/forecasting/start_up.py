@@ -184,11 +184,11 @@ def lag_rows(values: Tensor, mask: Tensor, scored: Tensor, order: int) -> Regres
             f"sequences of {values.shape[1]} steps are too short for an autoregression of order {order}; lower it"
         )
     lags = values.unfold(1, order, 1)[:, :-1].transpose(2, 3).flatten(2)
-    keep = with_lags(mask, scored, order)
+    keep = steps_behind_lags(mask, scored, order)
     return RegressionData(lags[keep], values[:, order:][keep], scored[:, order:][keep])
 
 
-def with_lags(mask: Tensor, scored: Tensor, order: int) -> Tensor:
+def steps_behind_lags(mask: Tensor, scored: Tensor, order: int) -> Tensor:
     """Returns which of the steps from `order` on are scored and have `order` entirely observed steps before them, bool
     (sequence, time − order). mask, scored (sequence, time, feature); of more than `order` steps."""
     complete = mask.all(2).unfold(1, order, 1).all(2)[:, :-1]

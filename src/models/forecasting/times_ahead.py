@@ -68,7 +68,7 @@ def skips_working_days(times: pd.DatetimeIndex) -> bool:
     )
 
 
-def filled_by(index: Any) -> str:
+def fill_call(index: Any) -> str:
     """Returns the call of pandas that puts rows in for those that an index misses, with its frequency where the index
     has working days at one time of day, as it keeps no other."""
     working = index.dtype.kind == "M" and skips_working_days(index) and len(set(index.time)) == 1

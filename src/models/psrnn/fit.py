@@ -130,7 +130,7 @@ def factorise(
     return model, decomposition
 
 
-def with_readout(cell: PSRNN, solve: ReadoutFit, regression: Regression, generators: Generators) -> FittedPSRNN:
+def solved_cell(cell: PSRNN, solve: ReadoutFit, regression: Regression, generators: Generators) -> FittedPSRNN:
     """Returns the cell, or the factorised one made from it, with its readout solved and its lags chosen.
 
     A factorised cell is made from the full one, by which its errors are weighted, and gets a readout of its own.
@@ -162,7 +162,7 @@ def fit(
     """
     drawn = draw_features(train, features, generators)
     cell = first_cell(drawn, regression, generators, lags=readout.lags)
-    return with_readout(cell, ReadoutFit(train, validation, readout), regression, generators)
+    return solved_cell(cell, ReadoutFit(train, validation, readout), regression, generators)
 
 
 def fit_forecaster(

@@ -14,7 +14,7 @@ from models.baselines.echo_state import EchoState
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.lags import with_lags
-from models.forecasting.lags_ahead import candidates, choose_ahead, error_ahead, origins_in, settle_ahead
+from models.forecasting.lags_ahead import candidates, choose_ahead, error_ahead, settle_ahead, starts_in
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.rolling import roll
@@ -60,17 +60,17 @@ def test_an_error_ahead_is_that_of_forecasts_one_by_one(fitted: tuple[Fitted, Re
         for step in range(min(horizon, 100 - begin)):
             squares[step] += (ahead[step] - values[0, begin + step]).square().tolist()
     by_hand = math.exp(sum(math.log(sum(own) / len(own)) for own in squares) / horizon)
-    origins = origins_in(model.model, solve.validation, lags=3)
-    assert error_ahead(model.model, chosen, origins, leads=0) == pytest.approx(by_hand, rel=1e-9)
+    starts = starts_in(model.model, solve.validation, lags=3)
+    assert error_ahead(model.model, chosen, starts, leads=0) == pytest.approx(by_hand, rel=1e-9)
 
 
 @torch.no_grad()
 def test_the_least_error_ahead_is_chosen_and_solved(fitted: tuple[Fitted, ReadoutFit]) -> None:
     model, solve = fitted
     best = choose_ahead(model.model, solve, [0, 2, 6], leads=0)
-    origins = origins_in(model.model, solve.validation, lags=6)
-    others = [error_ahead(model.model, each, origins, leads=0) for each in candidates(model.model, solve, [best.lags])]
-    assert error_ahead(model.model, best, origins, leads=0) == min(others)
+    starts = starts_in(model.model, solve.validation, lags=6)
+    others = [error_ahead(model.model, each, starts, leads=0) for each in candidates(model.model, solve, [best.lags])]
+    assert error_ahead(model.model, best, starts, leads=0) == min(others)
     settled = settle_ahead(model, solve, [0, 2, 6], leads=0)
     assert settled.chosen == {**best.ridges, "readout.lags": best.lags}
     validation = solve.validation

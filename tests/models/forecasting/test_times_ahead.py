@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.forecasting.times_ahead import filled_by, read_times, times_after, times_ahead
+from models.forecasting.times_ahead import fill_call, read_times, times_after, times_ahead
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_working_days_of_a_zone_that_are_written_in_utc_go_on_at_the_last_time_o
     times = (given + pd.DateOffset(hours=clock)).tz_convert("UTC")
     expected = pd.DatetimeIndex(["2024-03-29", "2024-04-01"], tz="UTC") + pd.Timedelta(hours=clock + 4)
     assert list(times_after(times, 2)) == list(expected)
-    assert filled_by(times) == "asfreq"  # which would empty the rows of summer
-    assert filled_by(times.tz_convert("America/New_York")) == 'asfreq("B")'
+    assert fill_call(times) == "asfreq"  # which would empty the rows of summer
+    assert fill_call(times.tz_convert("America/New_York")) == 'asfreq("B")'
 
 
 def test_numbers_go_on_and_a_single_time_has_no_step() -> None:

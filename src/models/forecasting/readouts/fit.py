@@ -122,7 +122,7 @@ class Compared(NamedTuple):
     mean: list[float]
 
 
-def compared(model: GroupedReadout, part: Part) -> Compared:
+def compare_direct(model: GroupedReadout, part: Part) -> Compared:
     """Returns the errors of direct and of iterated forecasts, and of the training mean."""
     horizons = range(1, len(model.direct) + 1)
     rows = compared_rows(part.values, part.scored, part.late, horizons[-1])
@@ -228,7 +228,7 @@ def choose_direct(
     these are NaN. Returns the fit of each horizon."""
     _, names = groups_of(model)
     unknown = [math.nan] * len(exponents)
-    errors = compared(model, validation) if iterate else Compared(own_errors(model, validation), unknown, unknown)
+    errors = compare_direct(model, validation) if iterate else Compared(own_errors(model, validation), unknown, unknown)
     fits = []
     for place, (own, fed_back, usable) in enumerate(
         zip(errors.direct, errors.iterated, can_be_fed_back(errors), strict=True)

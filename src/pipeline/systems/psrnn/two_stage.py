@@ -17,7 +17,7 @@ from models.forecasting.readout_settings import ReadoutSettings
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.features import FeatureDraw, Features, draw_features
-from models.psrnn.fit import FittedPSRNN, Regression, first_cell, with_readout
+from models.psrnn.fit import FittedPSRNN, Regression, first_cell, solved_cell
 from models.psrnn.method import Psrnn
 from models.psrnn.projection import TooManyDirections
 from models.runtime.seeding import Generators
@@ -166,7 +166,7 @@ def initialise(
     """
     cell, chosen = cell_in_memory(features, regression, generators, lags=readout.lags, within=within)
     with threads_for(cell), progress_bar("filtering"):
-        fitted = with_readout(cell, parts.readout_fit(readout), regression, generators)
+        fitted = solved_cell(cell, parts.readout_fit(readout), regression, generators)
         chosen |= say_decomposition(fitted, regression.rank)
         say_lags("psrnn" if regression.rank is None else "psrnn_cp", fitted.model, fitted.tried)
         first = judge(fitted.model, parts, fitted.readout)

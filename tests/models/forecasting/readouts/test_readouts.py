@@ -23,7 +23,7 @@ from models.forecasting.forecaster import Forecaster, load_forecaster, save_fore
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.readouts.fit import Compared, can_be_fed_back, compared, fit_grouped, reachable
+from models.forecasting.readouts.fit import Compared, can_be_fed_back, compare_direct, fit_grouped, reachable
 from models.forecasting.readouts.naive import naive_errors
 from models.forecasting.readouts.parts import part_of
 from models.forecasting.readouts.settings import GroupedSettings
@@ -282,7 +282,7 @@ def test_forecasts_are_fed_back_where_twice_as_many_steps_do_not_grow(iterated_e
 
 def test_a_map_that_grows_is_not_fed_back_though_its_first_steps_are_better(monkeypatch):
     errors = Compared([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.1, 0.1, 1.0, 9.0, 99.0], [1.0] * 6)
-    monkeypatch.setattr("models.forecasting.readouts.fit.compared", lambda *_: errors)
+    monkeypatch.setattr("models.forecasting.readouts.fit.compare_direct", lambda *_: errors)
     fit = fitted("no_state")
     assert fit.model.direct.tolist() == [True, False, True, True, True, True]
     assert [each.iterated_error for each in fit.horizons] == errors.iterated
@@ -290,11 +290,11 @@ def test_a_map_that_grows_is_not_fed_back_though_its_first_steps_are_better(monk
 
 def test_errors_are_compared_with_the_means_over_the_same_rows():
     model, part = model_of("no_state"), sequences(3, seed=1)
-    errors = compared(model, part_of(model, part, part.values))
+    errors = compare_direct(model, part_of(model, part, part.values))
     naive = naive_errors(part, history=model.history, horizons=6)
     assert errors.mean == pytest.approx([each.mean for each in naive])
     model.weight[0] *= 100.0
-    grown = compared(model, part_of(model, part, part.values))
+    grown = compare_direct(model, part_of(model, part, part.values))
     assert grown.direct[1:] == errors.direct[1:]
     assert can_be_fed_back(grown) == [False] * 6
 
