@@ -12,7 +12,7 @@ from models.forecasting.following import told_ahead
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_STEPS = 100_000  # after the last row that was seen
+MOST_STEPS = 100_000  # of a forecast, after the last row that was seen
 
 
 class AskedRows(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from models.forecasting.asked_rows import MOST_STEPS
 from models.forecasting.backtest import BacktestResult
 from models.forecasting.estimator_checks import check_coverage, check_shared_parameters
 from models.forecasting.estimator_input import Form, Rows, handed_back, of_labels, read
@@ -27,8 +28,6 @@ from models.runtime.threads import threads_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-MOST_STEPS = 100_000  # of a forecast
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -8,7 +8,9 @@ import torch
 from torch import nn
 
 from models.forecasting.filtering import MaskedSequences
-from models.forecasting.readout import LagShares, ReadoutSettings, fit_readout
+from models.forecasting.lag_shares import LagShares
+from models.forecasting.readout import fit_readout
+from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
 
 

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from models.forecasting.filtering import MaskedSequences, rows_before, scored_features
-from models.forecasting.readout import FittedReadout, ReadoutFit, ReadoutSettings, unread
+from models.forecasting.readout import FittedReadout, ReadoutFit, unread
+from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import find_season
 from models.numerics.held_out import least_error

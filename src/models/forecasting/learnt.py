@@ -30,13 +30,12 @@ from models.forecasting.naive_ahead import NaiveAhead, naive_ahead, said_of_naiv
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.row_checks import check_rows, check_season, is_uneven
 from models.forecasting.season import shortest_season
-from models.forecasting.series import standardised, units_of
+from models.forecasting.series import FIRST_SCORED, standardised, units_of
 from models.numerics.standardisation import Standardisation
 from models.numerics.ties import NEAR_TIE
 from models.runtime.seeding import generators_of
 from models.runtime.threads import threads_for
 
-FIRST_SCORED = 4  # rows before this one of a series are not fitted to
 CONTEXT = 256  # rows before the held-out part that its state and its lags come from
 COMPARED = 24  # steps ahead over which the model is compared with naive forecasts
 BEFORE = "season before"  # the naive forecast that is there where the data reach back so far

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HELD_OUT = 0.1  # of each series, its end
+FIRST_SCORED = 4  # rows of a series before this one are not fitted to and not scored
 
 
 def check_series(series: Sequence[np.ndarray]) -> None:

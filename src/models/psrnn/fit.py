@@ -15,7 +15,7 @@ from models.forecasting.forecaster import Forecaster
 from models.forecasting.lags import LagsTried, settle_lags
 from models.forecasting.readout import FittedReadout, ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
-from models.forecasting.series import arrays_of, cut_in_time, standardised, units_of
+from models.forecasting.series import FIRST_SCORED, arrays_of, cut_in_time, standardised, units_of
 from models.numerics.canonical import Canonical
 from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.cell import PSRNN
@@ -30,7 +30,6 @@ from models.runtime.seeding import Generators
 if TYPE_CHECKING:
     import pandas as pd
 
-FIRST_SCORED = 4  # steps before this one are not scored
 RIDGES = (1e-4, 1e-2, 1.0, 1e2, 1e4)
 
 

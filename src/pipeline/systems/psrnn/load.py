@@ -19,7 +19,8 @@ from data.tables.sequences import SOURCE as TABLE
 from models.forecasting.filtering import MaskedSequences, scored_steps
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.intervals import Intervals
-from models.forecasting.readout import LagShares, ReadoutFit
+from models.forecasting.lag_shares import LagShares
+from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError

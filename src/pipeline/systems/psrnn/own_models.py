@@ -13,7 +13,7 @@ from models.forecasting.extensions import TRAVELS, top
 from models.forecasting.filtering import MaskedSequences, scored_steps
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
-from models.forecasting.readout import ReadoutSettings
+from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
 from models.runtime.seeding import generator
 from pipeline.host.errors import PipelineError
