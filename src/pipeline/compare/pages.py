@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from pipeline.compare.words import Summary
 from pipeline.host.errors import PipelineError
 
 WORDS = ("run", "run_id", "data", "arm", "overrides", "varied")  # columns of any table that are words, numbers or not
@@ -20,6 +21,12 @@ class Remade(NamedTuple):
     tables: dict[str, pd.DataFrame]
     figures: dict[str, Figure]
     text: str
+
+    @classmethod
+    def of(cls, summary: Summary, without: Container[str] = ()) -> Self:
+        """Returns the page of a summary, whose figures lie beside the tables. without: tables that stay as they are."""
+        tables = {name: table for name, table in summary.tables.items() if name not in without}
+        return cls(tables, {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text)
 
 
 def typed(texts: list[str]) -> list[Any]:

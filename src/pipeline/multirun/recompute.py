@@ -73,8 +73,7 @@ def multirun_from(folder: Path, command: str) -> Remade:
     compare = compare_of(command)
     measured = ALONG if compare.figure == "windows" else "curves.csv"
     summary = summarise(jobs, compare, lambda _: read_table(folder / measured), comparison)
-    kept = {path: table for path, table in summary.tables.items() if path not in ("jobs.csv", measured)}
-    return Remade(kept, {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text)
+    return Remade.of(summary, without=["jobs.csv", measured])
 
 
 def kept_where_equal(folder: Path, name: str, after: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,4 @@ def multirun_from(folder: Path) -> Remade:
     """Returns tables, figure and words from jobs.csv and documents.csv."""
     jobs = compared_jobs(read_table(folder / "jobs.csv", DOCUMENTS.words), DOCUMENTS)
     documents = read_table(folder / "documents.csv", ("document", "run_id", "baseline")).fillna(0)
-    summary = summary_of(jobs, documents, folder.name)
-    return Remade(
-        dict(summary.tables), {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text
-    )
+    return Remade.of(summary_of(jobs, documents, folder.name))

@@ -20,6 +20,4 @@ def multirun_from(folder: Path) -> Remade:
     jobs = labelled(compared_jobs(read_table(folder / "jobs.csv", TRANSLATION.words), TRANSLATION))
     tested = folder / "bleu.csv"
     bleu = read_table(tested, ("against", "challenger")) if tested.is_file() else pd.DataFrame()
-    summary = summary_of(jobs, paired_of(jobs), bleu, folder.name)
-    tables = {name: table for name, table in summary.tables.items() if name != tested.name}
-    return Remade(tables, {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text)
+    return Remade.of(summary_of(jobs, paired_of(jobs), bleu, folder.name), without=[tested.name])

@@ -57,8 +57,4 @@ def multirun_from(folder: Path) -> Remade:
     there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
     files = {file: read_table(folder / file, ("part", "run_id")) for file in there}
     summary = own.summary_of(jobs, files, folder.name)
-    return Remade(
-        dict(summary.tables),
-        {Path(name).name: figure for name, figure in summary.figures.items()},
-        said_of_repeats(every, jobs) + summary.text,
-    )
+    return Remade.of(summary._replace(text=said_of_repeats(every, jobs) + summary.text))

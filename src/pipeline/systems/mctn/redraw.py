@@ -19,6 +19,4 @@ def multirun_from(folder: Path) -> Remade:
     jobs = labelled(compared_jobs(read_table(folder / "jobs.csv", SENTIMENT.words), SENTIMENT))
     measured = folder / "accuracy.csv"
     accuracy = read_table(measured, ("against",)) if measured.is_file() else pd.DataFrame()
-    summary = summary_of(jobs, accuracy, folder.name)
-    tables = {name: table for name, table in summary.tables.items() if name != measured.name}
-    return Remade(tables, {Path(name).name: figure for name, figure in summary.figures.items()}, summary.text)
+    return Remade.of(summary_of(jobs, accuracy, folder.name), without=[measured.name])
