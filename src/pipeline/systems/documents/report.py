@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -36,8 +35,7 @@ def log_data(here: Study, loaded: Loaded) -> None:
     tags. A tag says how many pieces the vocabulary has, which may be fewer than were asked for."""
     data = loaded.data
     sizes = pd.DataFrame(data.sizes())
-    numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
-    here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
+    here.run.dataset(sizes, name=data.name, source=data.source, digest=data.checksum, context="training")
     here.run.table(sizes, "documents.csv")
     here.run.tags({"documents.pieces": str(loaded.reading.vocabulary.size)})
     metrics = {"words": sizes["words"].sum(), "documents": sizes["documents"].sum(), **data.counts}

@@ -36,8 +36,7 @@ def log_pairs(here: Study, data: TextPairs, encoded: Encoded) -> None:
     the digest of all texts. What was left out, and why, is a table of its own."""
     sizes = pd.DataFrame(data.sizes())
     sizes["too_long"] = [encoded.dropped[name] for name in sizes["task"]]
-    numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("task"), float))
-    here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
+    here.run.dataset(sizes, name=data.name, source=data.source, digest=data.checksum, context="training")
     here.run.table(sizes, "pairs.csv")
     removed = [{**vars(own), "task": own.task.name} for own in data.removed]
     if removed:

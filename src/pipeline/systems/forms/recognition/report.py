@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from data.word_images import HandwrittenWords
@@ -24,8 +22,7 @@ NAMES = {"cer": "character error rate (%)", "cer_mean": "its mean over images (%
 def log_data(here: Study, data: HandwrittenWords) -> None:
     """Logs the sizes of the parts, which stand for the data set in MLflow, with the digest of all images and texts."""
     sizes = pd.DataFrame(data.sizes())
-    numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
-    here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
+    here.run.dataset(sizes, name=data.name, source=data.source, digest=data.checksum, context="training")
     here.run.table(sizes, "words.csv")
     images = float(sum(map(len, data.parts.values())))
     log_metrics(here.run, {"data/images": images, "data/words_unseen": data.unseen})

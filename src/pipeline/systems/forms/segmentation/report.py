@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -64,8 +63,7 @@ class Tested:
 def log_data(here: Study, data: HandwrittenForms) -> None:
     """Logs the sizes of the parts, which stand for the data set in MLflow, with the digest of all images and boxes."""
     sizes = pd.DataFrame(data.sizes())
-    numbers: Any = sizes.astype(dict.fromkeys(sizes.columns.drop("part"), float))
-    here.run.dataset(numbers, name=data.name, source=data.source, digest=data.checksum, context="training")
+    here.run.dataset(sizes, name=data.name, source=data.source, digest=data.checksum, context="training")
     here.run.table(sizes, "forms.csv")
     totals = sizes.drop(columns="part").sum()
     log_metrics(here.run, {f"data/{name if name == 'forms' else f'boxes_{name}'}": float(value)
