@@ -1,4 +1,4 @@
-"""The curve of a training by its steps, as a table and as a figure."""
+"""The curve of a training, by its epochs or its steps: as metrics, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pipeline.job.curve import Progress
+from pipeline.job.curve import EpochRow, Progress
 from pipeline.job.study import Study
 from pipeline.plotting import HEADING, REFERENCE, legend, line, new_axes, whole_ticks
+from pipeline.tracking.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,8 +18,22 @@ if TYPE_CHECKING:
 MOST_MARKERS = 40  # of a line
 
 
+def log_row(run: Run, row: EpochRow, stage: str, *, by_step: bool = False) -> None:
+    """Logs the values and the learning rate of a row as metrics whose names begin with the stage: by its step, or by
+    its epoch and then with whether this was accepted, 1 or 0."""
+    accepted = {} if by_step else {"accepted": float(row.accepted)}
+    for name, value in {**row.values, "learning_rate": row.learning_rate, **accepted}.items():
+        run.metric(f"{stage}/{name}", value, row.step if by_step else row.epoch)
+
+
+def epoch_table(progress: Progress) -> pd.DataFrame:
+    """Returns a row for each epoch of a curve, with whether it was accepted."""
+    return pd.DataFrame([{"epoch": row.epoch, **row.values, "learning_rate": row.learning_rate,
+                          "accepted": row.accepted} for row in progress.rows])  # fmt: skip
+
+
 def curve_table(progress: Progress) -> pd.DataFrame:
-    """Returns a row for each row of a curve."""
+    """Returns a row for each row of a curve, with its step."""
     return pd.DataFrame([{"epoch": row.epoch, "step": row.step, **row.values, "learning_rate": row.learning_rate}
                          for row in progress.rows])  # fmt: skip
 

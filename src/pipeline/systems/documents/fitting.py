@@ -22,7 +22,8 @@ from models.sequence.masking import Masking
 from models.sequence.vocabulary import UNKNOWN, Vocabulary
 from pipeline.host.atomic import written_whole
 from pipeline.host.devices import DTYPES
-from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.curve import Decision, Measures, Progress
+from pipeline.job.curve_report import log_row
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
 from pipeline.job.shared import seconds_of, timed
@@ -68,12 +69,6 @@ def network_of(settings: DocumentsConfig, loaded: Loaded) -> DocumentNetwork:
     outputs = len(outputs_of(settings.documents.task, loaded.data))
     architecture = architecture_of(settings, vocabulary=loaded.reading.vocabulary.size, outputs=outputs)
     return DocumentNetwork(architecture, seed=settings.seed).to(DTYPES[settings.dtype]).to(loaded.device)
-
-
-def log_row(here: Study, row: EpochRow, stage: str) -> None:
-    """Logs a row of a curve, by its step."""
-    for name, value in {**row.values, "learning_rate": row.learning_rate}.items():
-        here.run.metric(f"{stage}/{name}", value, row.step)
 
 
 def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:
@@ -152,7 +147,7 @@ def fitted(
     stage = fit.title
     loop = Fit(
         objective, fit, generator=generator(settings.seed, f"documents/{stage}"), path=here.folder / f"{stage}.npz",
-        measures=Measures(evaluate, lambda row: log_row(here, row, stage), decides),
+        measures=Measures(evaluate, lambda row: log_row(here.run, row, stage, by_step=True), decides),
     )  # fmt: skip
     with threads_for(objective.model), here.clock.stage(stage):
         return loop.run()

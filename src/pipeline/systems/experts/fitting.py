@@ -18,7 +18,8 @@ from models.runtime.threads import threads_for
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import said_of
-from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.curve import Decision, Measures, Progress
+from pipeline.job.curve_report import log_row
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
 from pipeline.job.study import Study
@@ -125,7 +126,7 @@ def fit_network(
         fit_settings(settings, title=stage, on_gpu=network.embedding.is_cuda),
         generator=generator(settings.seed, f"experts/{stage}"),
         measures=Measures(
-            evaluate, lambda row: log_row(here, row, stage), DECIDES[settings.fit.select], training="train"
+            evaluate, lambda row: log_row(here.run, row, stage), DECIDES[settings.fit.select], training="train"
         ),
         path=here.folder / f"{stage}.npz",
     )
@@ -141,9 +142,3 @@ def fit_settings(settings: ExpertsConfig, *, title: str, on_gpu: bool) -> FitSet
         warmup=min(1.0, own.warmup / steps), second_beta=0.98, patience=own.patience, title=title,
         seed=settings.seed, autocast=own.autocast and on_gpu,
     )  # fmt: skip
-
-
-def log_row(here: Study, row: EpochRow, stage: str) -> None:
-    """Logs an epoch."""
-    for name, value in {**row.values, "learning_rate": row.learning_rate, "accepted": float(row.accepted)}.items():
-        here.run.metric(f"{stage}/{name}", value, row.epoch)

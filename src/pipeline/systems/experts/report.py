@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from data.text_pairs import TextPairs
 from models.experts.network import TranslationNetwork
 from pipeline.compare.markdown import markdown_table
-from pipeline.job.curve import Progress
+from pipeline.job.curve_report import epoch_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.experts import figures
 from pipeline.systems.experts.bars import BARS
@@ -20,15 +20,6 @@ from pipeline.systems.experts.load import Encoded
 
 SHOWN = 10  # translations of a task
 ADAPTER = ".adapter"
-
-
-def curve_table(progress: Progress) -> pd.DataFrame:
-    """Returns a row per epoch."""
-    rows = [
-        {"epoch": row.epoch, **row.values, "learning_rate": row.learning_rate, "accepted": row.accepted}
-        for row in progress.rows
-    ]
-    return pd.DataFrame(rows)
 
 
 def log_pairs(here: Study, data: TextPairs, encoded: Encoded) -> None:
@@ -86,13 +77,13 @@ def log_fitted(here: Study, data: TextPairs, fitted: Fitted, evaluated: Evaluate
     if cosines is not None:
         here.run.table(cosines.reset_index(), "embeddings.csv")
     if here.full:
-        here.run.table(curve_table(fitted.progress), "curves/fit.csv")
+        here.run.table(epoch_table(fitted.progress), "curves/fit.csv")
         draw(here, fitted, shares, cosines)
 
 
 def draw(here: Study, fitted: Fitted, shares: Any, cosines: pd.DataFrame | None) -> None:
     """Logs the figures."""
-    curve, title = curve_table(fitted.progress), here.title
+    curve, title = epoch_table(fitted.progress), here.title
     here.run.figure(figures.learning(curve, fitted.progress.kept.epoch, title=title), "figures/learning")
     for kind in shares["kind"].unique() if len(shares) else ():
         own = shares[shares["kind"] == kind]

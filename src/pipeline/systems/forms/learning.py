@@ -8,7 +8,8 @@ from typing import NamedTuple
 from models.runtime.objective import Objective
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
-from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.curve import Decision, Measures, Progress
+from pipeline.job.curve_report import log_row
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
 from pipeline.job.study import Study
@@ -36,12 +37,8 @@ def learn(lesson: Lesson, own: FormsFit, here: Study, seed: int) -> Progress:
         own.epochs, "adamw", own.learning_rate, CLIP, steps=steps, accept="always", schedule="one_cycle",
         warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title=title, seed=seed,
     )  # fmt: skip
-
-    def log(row: EpochRow) -> None:
-        for name, value in {**row.values, "learning_rate": row.learning_rate}.items():
-            here.run.metric(f"{title}/{name}", value, row.step)
-
     loop = Fit(lesson.objective, rules, generator=generator(seed, f"forms/{title}"), path=here.folder / f"{title}.npz",
-               measures=Measures(lesson.measure, log, Decision(lesson.decides)))  # fmt: skip
+               measures=Measures(lesson.measure, lambda row: log_row(here.run, row, title, by_step=True),
+                                 Decision(lesson.decides)))  # fmt: skip
     with threads_for(lesson.objective.model):
         return loop.run()

@@ -11,7 +11,8 @@ from models.mctn.samples import Samples
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from pipeline.host.devices import DTYPES
-from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.curve import Decision, Measures, Progress
+from pipeline.job.curve_report import log_row
 from pipeline.job.dropout import drops_units
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
@@ -82,7 +83,7 @@ def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here:
         objective,
         fit_settings(settings, network),
         generator=generator(settings.seed, "mctn/batches"),
-        measures=Measures(evaluate, lambda row: log_row(here, row), DECIDES, training="train"),
+        measures=Measures(evaluate, lambda row: log_row(here.run, row, "fit"), DECIDES, training="train"),
         path=here.folder / "fit.npz",
     )
     with threads_for(network):
@@ -104,9 +105,3 @@ def validation_values(
     """Returns the error on the validation part, which decides, and the losses there."""
     outputs, found = outputs_of(network, samples, terms=terms)
     return {DECIDES.name: error_of(data, data.validation, outputs), **found.losses}
-
-
-def log_row(here: Study, row: EpochRow) -> None:
-    """Logs the values, the learning rate and the acceptance of an epoch."""
-    for name, value in {**row.values, "learning_rate": row.learning_rate, "accepted": float(row.accepted)}.items():
-        here.run.metric(f"fit/{name}", value, row.epoch)

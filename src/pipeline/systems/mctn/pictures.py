@@ -12,6 +12,7 @@ from data.utterances import Utterances, words_of
 from models.mctn.arms import MODALITIES, Plan
 from models.mctn.objective import attention_of
 from models.mctn.samples import Samples
+from pipeline.job.curve_report import epoch_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.plotting import spread
 from pipeline.systems.mctn import figures
@@ -19,7 +20,7 @@ from pipeline.systems.mctn.evaluate import Evaluated, prediction_table
 from pipeline.systems.mctn.figures import Attended
 from pipeline.systems.mctn.fitting import Fitted
 from pipeline.systems.mctn.joint import Encodings, metrics_of, separation
-from pipeline.systems.mctn.report import curve_table, encoding_arrays, translation_table
+from pipeline.systems.mctn.report import encoding_arrays, translation_table
 
 SHOWN = 4  # samples whose attention is drawn
 UNITS = {"score": "mean absolute error", "binary": "share of wrong classes", "class": "share of wrong classes"}
@@ -35,7 +36,7 @@ def log_pictures(here: Study, data: Utterances, fitted: Fitted, evaluated: Evalu
     encodings."""
     log_separation(here, encoding_arrays(data, evaluated))
     if here.full:
-        log_training(here, data, curve_table(fitted.progress), fitted.progress.kept.epoch)
+        log_training(here, data, epoch_table(fitted.progress), fitted.progress.kept.epoch)
         log_predictions(here, data, prediction_table(data.test, evaluated.outputs))
         log_translations(here, translation_table(evaluated))
         log_attention(here, data, fitted, test)

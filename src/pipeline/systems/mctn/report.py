@@ -9,7 +9,7 @@ import pandas as pd
 
 from data.utterances import Utterances
 from pipeline.compare.markdown import markdown_table
-from pipeline.job.curve import Progress
+from pipeline.job.curve_report import epoch_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.mctn.evaluate import Evaluated, Simple, prediction_table
 from pipeline.systems.mctn.fitting import Fitted
@@ -24,16 +24,6 @@ WORDS = {
     "missing_accuracy": "accuracy, modalities missing", "missing_f1": "F1, weighted, modalities missing",
     "missing_equal": "predictions the same bit by bit whatever these hold: 1, else 0",
 }  # fmt: skip
-
-
-def curve_table(progress: Progress) -> pd.DataFrame:
-    """Returns a row per epoch of the training."""
-    return pd.DataFrame(
-        [
-            {"epoch": row.epoch, **row.values, "learning_rate": row.learning_rate, "accepted": row.accepted}
-            for row in progress.rows
-        ]
-    )
 
 
 def encoding_arrays(data: Utterances, evaluated: Evaluated) -> dict[str, Any]:
@@ -77,7 +67,7 @@ def log_network(here: Study, data: Utterances, fitted: Fitted, evaluated: Evalua
     here.run.table(prediction_table(data.test, evaluated.outputs, evaluated.missing), "predictions.csv")
     here.run.arrays(encoding_arrays(data, evaluated), "encodings.npz")
     if here.full:
-        here.run.table(curve_table(fitted.progress), "curves/fit.csv")
+        here.run.table(epoch_table(fitted.progress), "curves/fit.csv")
         here.run.table(translation_table(evaluated), "translation.csv")
 
 

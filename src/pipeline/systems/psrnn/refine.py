@@ -18,6 +18,7 @@ from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from pipeline.host.errors import PipelineError
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
+from pipeline.job.curve_report import log_row
 from pipeline.job.dropout import drops_units
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
@@ -84,10 +85,7 @@ def logged(study: Study, watch: Listener) -> Listener:
     """Returns a listener that logs an epoch and tells `watch` of it."""
 
     def log(row: EpochRow) -> None:
-        for name, value in row.values.items():
-            study.run.metric(f"bptt/{name}", value, row.epoch)
-        study.run.metric("bptt/learning_rate", row.learning_rate, row.epoch)
-        study.run.metric("bptt/accepted", float(row.accepted), row.epoch)
+        log_row(study.run, row, "bptt")
         watch(row)
 
     return log

@@ -12,6 +12,7 @@ from data.base import Dataset
 from models.forecasting.recurrent import trained_parameters
 from models.psrnn.features import MAPS, Features, law, radii
 from pipeline.job.curve import Progress
+from pipeline.job.curve_report import epoch_table
 from pipeline.systems.psrnn import figures
 from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation, predictions_table
 from pipeline.systems.psrnn.filmstrip import log_filmstrip
@@ -75,11 +76,7 @@ def log_features(run: Run, features: Features, kernel: Any, *, title: str) -> No
 
 
 def log_refinement(run: Run, progress: Progress, *, title: str, figure: bool) -> None:
-    rows = [
-        {"epoch": row.epoch, **row.values, "learning_rate": row.learning_rate, "accepted": row.accepted}
-        for row in progress.rows
-    ]
-    run.table(pd.DataFrame(rows), "curves/bptt.csv")
+    run.table(epoch_table(progress), "curves/bptt.csv")
     if figure and len(progress.rows) > 1:  # the first row is the model before refinement
         run.figure(
             figures.learning_curve(progress.rows, progress.kept.epoch, title=f"{title}: refinement"), "figures/bptt"
