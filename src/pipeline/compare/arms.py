@@ -108,3 +108,14 @@ def varied(
 def settings_in(varied: str) -> list[str]:
     """Returns what a job's column `varied` names, "key=value" each."""
     return [part for part in SETTING.split(varied) if part]
+
+
+def short(setting: str) -> str:
+    """Returns "top=1" of "experts.top=1"."""
+    key, _, value = setting.partition("=")
+    return f"{key.rpartition('.')[2]}={value}"
+
+
+def base(label: str) -> str:
+    """Returns the arm, or the data set, of a label without its settings."""
+    return re.split(r",? ", label, maxsplit=1)[0]

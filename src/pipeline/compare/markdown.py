@@ -24,3 +24,8 @@ def markdown_table(frame: pd.DataFrame, *, digits: int = 3) -> str:
     rows = frame.itertuples(index=False, name=None)
     lines = [f"| {' | '.join(map(cell, frame.columns, row))} |" for row in rows]
     return "\n".join([header, *lines])
+
+
+def missing(value: Any) -> bool:
+    """Returns whether there is no such number or word."""
+    return value is None or value != value

@@ -13,7 +13,7 @@ from scipy import stats
 
 from pipeline.compare import statistics
 from pipeline.compare.claims import NO_CLAIM
-from pipeline.compare.markdown import markdown_table
+from pipeline.compare.markdown import markdown_table, missing
 from pipeline.compare.matching import count_that_reaches, matching_counts
 from pipeline.compare.statistics import holm, paired, verdicts, wilcoxon_p
 
@@ -332,3 +332,8 @@ def test_markdown_by_hand() -> None:
     frame = pd.DataFrame({"data": ["a|b", "c"], "ratio": [0.123456, np.nan], "pairs": [20, 3]})
     assert markdown_table(frame) == "| data | ratio | pairs |\n|---|---|---|\n| a\\|b | 0.1235 | 20 |\n| c |  | 3 |"
     assert markdown_table(pd.DataFrame({"x": [1.23456]}), digits=2).endswith("| 1.2 |")
+
+
+def test_none_and_nan_are_missing_and_nothing_else() -> None:
+    assert [missing(value) for value in (None, np.nan, np.float64("nan"))] == [True] * 3
+    assert not any(missing(value) for value in (0, 0.0, "", False, np.inf))

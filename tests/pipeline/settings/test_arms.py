@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from logged import table
-from pipeline.compare.arms import arm_of, given, plain, settings_in, swept_values, varied
+from pipeline.compare.arms import arm_of, base, given, plain, settings_in, short, swept_values, varied
 from pipeline.compare.summary import aligned
 from pipeline.host.errors import PipelineError
 from pipeline.multirun import checks
@@ -186,3 +186,11 @@ def test_settings_that_were_varied_are_told_apart_again() -> None:
         "data.languages=[de, fr]", "fit.epochs=2", "a/b@c=d"
     ]  # fmt: skip
     assert settings_in("") == []
+
+
+def test_a_label_is_an_arm_or_data_and_their_settings_in_short() -> None:
+    assert short("experts.top=1") == "top=1"
+    assert short("data=waves") == "data=waves"
+    assert [base(label) for label in ("none-t share=core units=8", "mosi, data.fold=1", "mosi")] == [
+        "none-t", "mosi", "mosi"
+    ]  # fmt: skip

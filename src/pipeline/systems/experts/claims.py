@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare import statistics
-from pipeline.systems.experts.labels import base
+from pipeline.compare.arms import base
 
 KINDS = ("static", "dynamic", "shared")  # of adapters
 ALL, LOW = "all", "low-resource"

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare import claims
+from pipeline.compare.arms import base
 from pipeline.compare.statistics import UNKNOWN, Interval, mean_interval
 from pipeline.systems.experts.bars import NEAREST
-from pipeline.systems.experts.labels import base
 
 ENTROPY, CAPTIONS, BLEU = 0.9, {"de", "fr", "cs"}, 28.0
 SHOTS, SHARE = 256, 0.8

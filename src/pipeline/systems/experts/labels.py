@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from models.experts.arms import ADAPTERS, ROUTERS
-from pipeline.compare.arms import settings_in
+from pipeline.compare.arms import base, settings_in, short
 from pipeline.systems.experts.arms import idle, parts_of
 
 PAIRS = re.compile(r" pairs=\d+( \(asked \d+\))?(?= |$)")
@@ -58,17 +58,6 @@ def with_pairs(label: str, shots: int, asked: int) -> str:
     where `asked` is not 0."""
     both = f" pairs={shots} (asked {asked})" if asked else f" pairs={shots}"
     return PAIRS.sub(both, label) if shots else label
-
-
-def short(setting: str) -> str:
-    """Returns "top=1" of "experts.top=1"."""
-    key, _, value = setting.partition("=")
-    return f"{key.rpartition('.')[2]}={value}"
-
-
-def base(label: str) -> str:
-    """Returns the arm, or the data set, of a label without its settings."""
-    return re.split(r",? ", label, maxsplit=1)[0]
 
 
 def place(label: str) -> tuple[int, int]:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.compare.arms import base
 from pipeline.compare.statistics import mean_interval
 from pipeline.systems.experts.bars import BARS
-from pipeline.systems.experts.labels import PAIRS, base
+from pipeline.systems.experts.labels import PAIRS
 from pipeline.systems.experts.thesis import TABLES, Table
 
 SCORES = ("nll", "bleu", "chrf")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.compare.markdown import markdown_table
+from pipeline.compare.markdown import markdown_table, missing
 from pipeline.compare.words import RATIOS
 from pipeline.systems.experts.thesis import NOTE
 
@@ -86,10 +86,6 @@ def bleu_in_words(bleu: Any) -> list[str]:
     drawn = OLD_TESTS if "draws" not in bleu else f"{TESTS} {int(bleu['draws'].iloc[0]):,} draws."
     shown = [name for name in ("data", *BLEU_SHOWN) if name in bleu]
     return [f"{BLEU_CAPTION} {drawn}", markdown_table(bleu[shown])]
-
-
-def missing(value: Any) -> bool:
-    return value is None or value != value
 
 
 def spread(mean: Any, deviation: Any, form: str) -> str:

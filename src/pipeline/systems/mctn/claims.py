@@ -10,8 +10,9 @@ import pandas as pd
 
 from models.mctn.arms import Plan
 from pipeline.compare import claims, statistics
+from pipeline.compare.arms import base
 from pipeline.systems.mctn.folds import paired, unit_of
-from pipeline.systems.mctn.labels import FOLDS, base, named, plan, settings_of
+from pipeline.systems.mctn.labels import FOLDS, named, plan, settings_of
 
 NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
 NO_TRANSLATION = "no claim (translation R² 0)"

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare import claims, statistics
+from pipeline.compare.arms import base
 from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.by_video import COLUMNS
 from pipeline.systems.mctn.claims import nothing_gained
 from pipeline.systems.mctn.folds import SEED, averaged, unit_of
-from pipeline.systems.mctn.labels import base, plan
+from pipeline.systems.mctn.labels import plan
 
 GAIN = 0.85  # ratio of errors of cyclic-t-v and none-t on cycles
 CLOSE = 0.03  # difference of errors of cyclic-t-a and none-t that is none

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pandas as pd
 
 from models.mctn.arms import ARMS, Plan, plan_of
 from models.mctn.baselines import NAMES
-from pipeline.compare.arms import settings_in
+from pipeline.compare.arms import base, settings_in, short
 from pipeline.systems.mctn.defaults import chosen, is_default
 
 FOLD, PARTITION, DATA = "data.fold=", "data.seed=", "data."
@@ -78,17 +77,6 @@ def place(label: str) -> int:
     """Returns where an arm stands in tables: arms as `ARMS` has them, then simple baselines."""
     known = [*ARMS, *NAMES]
     return known.index(base(label)) if base(label) in known else len(known)
-
-
-def short(setting: str) -> str:
-    """Returns "share=core" of "mctn.share=core"."""
-    key, _, value = setting.partition("=")
-    return f"{key.rpartition('.')[2]}={value}"
-
-
-def base(label: str) -> str:
-    """Returns the arm, or the data set, of a label without its settings."""
-    return re.split(r",? ", label, maxsplit=1)[0]
 
 
 def named(arm: str, data: str, *, stand_in: bool) -> str:

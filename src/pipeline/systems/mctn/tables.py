@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from models.mctn.baselines import NAMES
-from pipeline.systems.mctn.labels import base, translation_columns
+from pipeline.compare.arms import base
+from pipeline.systems.mctn.labels import translation_columns
 from pipeline.systems.mctn.roles import roles_of
 from pipeline.systems.mctn.thesis import SCORES, TABLES, Printed, Table
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.compare.markdown import markdown_table
+from pipeline.compare.arms import base
+from pipeline.compare.markdown import markdown_table, missing
 from pipeline.compare.words import RATIOS
 from pipeline.systems.mctn.claims import SHOWN
-from pipeline.systems.mctn.labels import base, named, plan, translation_columns
+from pipeline.systems.mctn.labels import named, plan, translation_columns
 from pipeline.systems.mctn.thesis import SCORES, SPLITS, TABLES, Table
 
 NAMED = {"accuracy": "accuracy", "f1": "weighted F1", "mae": "MAE", "correlation": "correlation"}
@@ -136,11 +137,6 @@ def cells(table: Any, *, printed: bool) -> pd.DataFrame:
     columns["seconds"] = [number(row.get("seconds"), ".3g") for row in rows]
     kept = {name: texts for name, texts in columns.items() if any(texts) or name == "arm"}
     return pd.DataFrame(kept)
-
-
-def missing(value: Any) -> bool:
-    """Returns whether there is no such number or word."""
-    return value is None or value != value
 
 
 def word(value: Any) -> str:
