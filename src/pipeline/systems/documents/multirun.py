@@ -13,8 +13,8 @@ from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
 from pipeline.compare.arm_figure import errors_by_arm
-from pipeline.compare.bootstrap import CLAIMED, claimed_rows, drawn_weights, interval, paired_arms
-from pipeline.compare.markdown import markdown_table
+from pipeline.compare.bootstrap import claimed_rows, drawn_weights, interval, paired_arms
+from pipeline.compare.panels import panels_in_words, tables_of_sets, with_names
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
 from pipeline.systems.documents.figures import errors_by_length, errors_by_most
@@ -67,22 +67,20 @@ def summary_of(jobs: Any, documents: pd.DataFrame, title: str) -> Summary:
             sets.append(tables_of(own, sums, words, names))
     if not sets:
         return Summary({}, {}, "No job has scores by document.")
-    tables = {f"{name}.csv": joined([own[name] for own in sets]) for name in sets[0]}
-    tables = {name: table for name, table in tables.items() if len(table)}
-    parts = [part for file, table in tables.items()
-             for part in ([CLAIMED] if file == "claims.csv" else []) + words_of(table)]  # fmt: skip
-    return Summary(tables | {"documents.csv": documents}, figures_of(tables, title), "\n\n".join([CAPTION, *parts]))
+    tables = tables_of_sets(sets)
+    text = "\n\n".join([CAPTION, *panels_in_words(tables, SETS)])
+    return Summary(tables | {"documents.csv": documents}, figures_of(tables, title), text)
 
 
 def tables_of(jobs: Any, sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, Any]) -> dict[str, Any]:
     """Returns the tables of a set by name: a row an arm, a pair of arms, a claim, and an arm and length."""
     whole, drawn = whole_and_drawn(sums, str(names["task"]))
     claims = list(claims_on(list(sums), short=bool(words.max() <= SHORT)))
-    stand_in = bool(jobs["stand_in"].any())
+    stand_in, panel = bool(jobs["stand_in"].any()), panel_of(names)
     return {
         "means": means_of(jobs, sums, names),
-        "paired": with_names(paired_arms(whole, drawn, stand_in=stand_in), names),
-        "claims": with_names(claimed_rows(claims, whole, drawn, stand_in=stand_in), names),
+        "paired": with_names(paired_arms(whole, drawn, stand_in=stand_in), names, panel),
+        "claims": with_names(claimed_rows(claims, whole, drawn, stand_in=stand_in), names, panel),
         "by_length": by_length(sums, words, names),
     }
 
@@ -106,10 +104,6 @@ def figures_of(tables: dict[str, pd.DataFrame], title: str) -> dict[str, Any]:
     if len(most):
         figures["figures/by_most"] = errors_by_most(most, title=f"{title}: so many tokens read")
     return figures
-
-
-def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def with_arms(jobs: Any, documents: Any) -> Any:
@@ -203,19 +197,3 @@ def whole_and_drawn(sums: dict[str, np.ndarray], task: str) -> tuple[dict[str, f
     weights = drawn_weights(next(iter(sums.values())).shape[1])
     whole = {arm: error_over_all(task, own) for arm, own in sums.items()}
     return whole, {arm: errors_of(task, own, weights) for arm, own in sums.items()}
-
-
-def with_names(table: Any, names: dict[str, Any]) -> Any:
-    """Returns a table with the names of its set in front."""
-    for place, (name, value) in enumerate({**names, "panel": panel_of(names)}.items() if len(table) else ()):
-        table.insert(place, name, value)
-    return table
-
-
-def words_of(table: pd.DataFrame) -> list[str]:
-    """Returns the rows of each set as Markdown."""
-    parts = []
-    for panel, own in table.groupby("panel", sort=False):
-        shown = own.drop(columns=["panel", *SETS]).dropna(axis="columns", how="all")
-        parts.append(f"{panel}\n\n{markdown_table(shown, digits=4)}")
-    return parts

@@ -12,8 +12,8 @@ from mlflow.tracking import MlflowClient
 from data.files.exact_numbers import EXACT
 from pipeline.compare.jobs import compared_jobs
 from pipeline.compare.pages import Remade, read_table
+from pipeline.compare.panels import joined
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import joined
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.labels import labelled, said_of_repeats
 from pipeline.systems.forms.reading import multirun as reading

@@ -11,8 +11,9 @@ import pandas as pd
 from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
+from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import Compared, compared_arms, in_words, stand_ins, tables_of
+from pipeline.systems.forms.arms import compared_arms, stand_ins
 from pipeline.systems.forms.claims import WITHIN, cost_of_boxes
 from pipeline.systems.forms.reading.report import READ
 from pipeline.systems.forms.reading.scores import FOUND, GIVEN, NAMES
@@ -41,7 +42,7 @@ CAPTION = (
 def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: READ, the counts of every reading of a job, by run_id."""
     read = files[READ]
-    sets, costs = list[Compared](), list[Any]()
+    sets, costs = list[dict[str, Any]](), list[Any]()
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         for names, counts in sets_of(str(data), read[read["run_id"].isin(own["run_id"])]):
             found = NAMES[GIVEN] not in names["reading"]
@@ -50,8 +51,8 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
         costs += costs_of(own, read, str(data))
     if not sets:
         return Summary({}, {}, "No job has readings by form.")
-    tables, text = tables_of(sets), [CAPTION]
-    text += in_words(tables, SETS)
+    tables, text = tables_of_sets(sets), [CAPTION]
+    text += panels_in_words(tables, SETS)
     if costs:
         tables[COSTS] = pd.DataFrame(costs)
         text += [COST, markdown_table(tables[COSTS], digits=4)]

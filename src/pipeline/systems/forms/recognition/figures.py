@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from data.word_images import WordImages
+from pipeline.compare.panels import joined
 from pipeline.plotting import HEADING, SMALL_SIZE, colour, new_axes, new_figure
-from pipeline.systems.forms.arms import joined
 from pipeline.systems.forms.outlines import picture
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.mcnemar import mcnemar_p
+from pipeline.compare.panels import joined, panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import Compared, compared_arms, in_words, joined, tables_of
+from pipeline.systems.forms.arms import compared_arms
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
 from pipeline.systems.forms.recognition.report import READ
@@ -44,15 +45,15 @@ WORDS = (
 
 def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: READ, every reading of a job, by run_id."""
-    read, sets, words = files[READ], list[Compared](), []
+    read, sets, words = files[READ], list[dict[str, Any]](), []
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         names = dict(zip(SETS, (data, "test"), strict=True))
         sets.append(compared_arms(own, names, lambda run: errors_of(read[read["run_id"] == run])))
         words.append(right_alone(own, read, str(data)))
     if not sets:
         return Summary({}, {}, "No job has readings by image.")
-    tables = tables_of(sets)
-    parts = in_words(tables, SETS)
+    tables = tables_of_sets(sets)
+    parts = panels_in_words(tables, SETS)
     if sum(map(len, words)):
         tables["words.csv"] = joined(words)
         parts += [WORDS, markdown_table(tables["words.csv"], digits=4)]

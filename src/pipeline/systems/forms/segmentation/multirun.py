@@ -12,8 +12,9 @@ from models.forms.detect.average_precision import weighted_average
 from models.forms.detect.boxes import CLASSES
 from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import drawn_weights
+from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import Compared, compared_arms, in_words, tables_of
+from pipeline.systems.forms.arms import compared_arms
 from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
@@ -35,7 +36,7 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: FOUND, every box that a job found, by run_id; BOXES, how many true ones
     each form has."""
     found, boxes = files[FOUND], files[BOXES]
-    sets = list[Compared]()
+    sets = list[dict[str, Any]]()
     for (data, scored), own in jobs.groupby(["data", "scored"], sort=False):
         for part, narrow in product(boxes["part"].unique() if len(boxes) else (), (False, True)):
             if narrow and not has_narrow(boxes[boxes["part"] == part]):
@@ -43,11 +44,11 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
             names = dict(zip(SETS, (data, NARROW_WORDS if narrow else scored, part), strict=True))
             one = compared_arms(own, names, lambda run, names=names: errors_of(
                 found[found["run_id"] == run], boxes[boxes["run_id"] == run], names))  # fmt: skip
-            sets.append(one._replace(claims=one.claims.assign(whose=HERE)) if narrow and len(one.claims) else one)
+            sets.append(one | {"claims": one["claims"].assign(whose=HERE)} if narrow and len(one["claims"]) else one)
     if not sets:
         return Summary({}, {}, "No job has boxes by form.")
-    tables = tables_of(sets)
-    text = "\n\n".join([CAPTION, *in_words(tables, SETS)])
+    tables = tables_of_sets(sets)
+    text = "\n\n".join([CAPTION, *panels_in_words(tables, SETS)])
     figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
     return Summary({**tables, FOUND: found, BOXES: boxes}, {"figures/arms": figure}, text)
 
