@@ -102,6 +102,6 @@ def png_of(grey: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def base64_of(grey: np.ndarray, invert: str = "auto") -> str:
+def base64_of(grey: np.ndarray, invert: str) -> str:
     """Returns the PNG file of a grey image in base64, as it is read with that `invert`."""
     return base64.b64encode(png_of(as_in_a_file(grey, invert))).decode()

@@ -110,4 +110,4 @@ def said(tests: list[Tested], data: HandwrittenForms) -> str:
              for name in table.index]  # fmt: skip
     table.insert(0, data.name, ["mean average precision" if name == "map" else name for name in names])
     words = "".join(f"\n{absent}" for own in tests if (absent := own.absent()))
-    return f"{markdown_table(table, digits=3)}\n{words}\nData: {data.name}, source {data.source}"
+    return f"{markdown_table(table)}\n{words}\nData: {data.name}, source {data.source}"
