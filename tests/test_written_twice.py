@@ -10,7 +10,8 @@ import torch
 from data.base import Sequences, Standardiser, is_constant
 from data.tables import times
 from data.tables.working_days import working_day_steps
-from models.forecasting import frame, times_ahead, training
+from models.forecasting import training
+from models.forecasting.index import steps, times_ahead
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 from pipeline.job import fit
 
@@ -68,7 +69,7 @@ def test_what_varies_by_rounding_alone_is_told_alike() -> None:
 
 @pytest.mark.parametrize("dates", DATES.values(), ids=DATES)
 def test_dates_go_on_alike(dates: pd.DatetimeIndex) -> None:
-    assert times.months_apart(dates) == frame.months_apart(dates)
+    assert times.months_apart(dates) == steps.months_apart(dates)
     later = times_ahead.times_after(dates, 3)
     np.testing.assert_array_equal(times.times_after(dates.to_numpy(), 3), np.asarray(later, dtype=dates.dtype))
 

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from models.baselines.estimators import LastValueForecaster
-from models.forecasting.asked_rows import AskedRows, asked_rows
-from models.forecasting.covariates import FromStart
-from models.forecasting.index_kinds import contents, kind_of
+from models.forecasting.estimators.asked_rows import AskedRows, asked_rows
+from models.forecasting.estimators.covariates import FromStart
+from models.forecasting.index.kinds import contents, kind_of
 from models.psrnn.estimator import PSRNNForecaster
 
 try:
@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-    from models.forecasting.estimator import ForecastingEstimator
+    from models.forecasting.estimators.estimator import ForecastingEstimator
 
 AUTHORS = "the orthogonal-psrnn authors"
 
@@ -41,9 +41,9 @@ class SktimeForecaster(BaseForecaster):
     >>> forecaster = SktimeForecaster(PSRNNForecaster(season=12, validation=0.3)).fit(y, fh=range(1, 13))
     >>> bounds = forecaster.predict_interval(coverage=0.8)
 
-    forecaster: any `models.forecasting.estimator.ForecastingEstimator`; None takes `PSRNNForecaster()`. It is copied,
-    and the copy that was fitted is `forecaster_`. Its own `target` and `covariates` stay None, since y and X say them:
-    all columns of y are forecast, and the columns of X are known ahead.
+    forecaster: any `ForecastingEstimator` of `models.forecasting.estimators.estimator`; None takes `PSRNNForecaster()`.
+    It is copied, and the copy that was fitted is `forecaster_`. Its own `target` and `covariates` stay None, since y and
+    X say them: all columns of y are forecast, and the columns of X are known ahead.
 
     X in `predict` has every row from the one after the last of y to the furthest of the horizon, without gaps. Columns
     of X and y go by the names that they had in `fit`. y may have gaps.

@@ -23,7 +23,7 @@ def test_sizes_of_letters_stand_in_one_module() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"(?:font|label)size=\d|figsize=|linewidth=1\.4", path.read_text(encoding="utf-8"))
     ]
-    assert sorted(elsewhere) == ["src/models/forecasting/estimator_figure.py", "src/pipeline/plotting.py"]
+    assert sorted(elsewhere) == ["src/models/forecasting/estimators/figure.py", "src/pipeline/plotting.py"]
 
 
 def test_lines_are_told_apart_by_colour_dashes_and_markers() -> None:

@@ -14,8 +14,8 @@ from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue
 from models.baselines.seasonal_naive import Seasonal
 from models.forecasting.errors_ahead import least_ahead
-from models.forecasting.estimator_checks import season_of
-from models.forecasting.estimator_recurrent import (
+from models.forecasting.estimators.checks import season_of
+from models.forecasting.estimators.recurrent import (
     RIDGES,
     MethodEstimator,
     MethodWithReadout,
@@ -53,8 +53,8 @@ class LSTMForecaster(UnitsEstimator):
     """Forecasts by long short-term memory, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
-    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
-    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    readout, direct: see `models.forecasting.estimators.recurrent.ReadoutEstimator`.
+    The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     _cell = LSTM
@@ -65,8 +65,8 @@ class GRUForecaster(UnitsEstimator):
     """Forecasts by a gated recurrent unit, trained by gradient.
 
     units: the size of the state. epochs: of training; lags: recent rows that the readout sees beside the state.
-    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
-    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    readout, direct: see `models.forecasting.estimators.recurrent.ReadoutEstimator`.
+    The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     _cell = GRU
@@ -77,8 +77,8 @@ class MinGRUForecaster(UnitsEstimator):
     """Forecasts by two layers of minimal gated recurrent units, trained by gradient.
 
     units: the size of the state of a layer. epochs: of training; lags: recent rows that the readout sees beside the
-    state. readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
-    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    state. readout, direct: see `models.forecasting.estimators.recurrent.ReadoutEstimator`.
+    The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     _cell = MinGRU
@@ -90,8 +90,8 @@ class EchoStateForecaster(SolvedEstimator):
 
     units: of the reservoir. spectral_radius: of its recurrent weights. leak: above 0, at most 1. input_scale: half the
     width of its input weights. lags: recent rows that the readout sees beside the state.
-    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
-    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    readout, direct: see `models.forecasting.estimators.recurrent.ReadoutEstimator`.
+    The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     units: int = 200
@@ -122,8 +122,8 @@ class NoStateForecaster(SolvedEstimator):
 
     lags: the rows that it sees; with 0 of them a linear readout forecasts the mean. readout: "kernel" makes a nonlinear
     autoregression of it; "grouped" sees at least one row, and so does direct.
-    readout, direct: see `models.forecasting.estimator_recurrent.ReadoutEstimator`.
-    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    readout, direct: see `models.forecasting.estimators.recurrent.ReadoutEstimator`.
+    The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     def _check(self) -> None:
@@ -150,8 +150,8 @@ class KalmanForecaster(MethodWithReadout):
 
     blocks: rows of past and of future that states are found from, a number or several to choose from. orders: sizes of
     the state to choose from, beside the largest one. readout, direct: see
-    `models.forecasting.estimator_recurrent.ReadoutEstimator`; such a readout sees 4 rows beside the state.
-    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    `models.forecasting.estimators.recurrent.ReadoutEstimator`; such a readout sees 4 rows beside the state.
+    The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     blocks: Any = (2, 4)
@@ -167,8 +167,8 @@ class VARForecaster(MethodWithReadout):
 
     orders: numbers of recent rows that the next one is a linear map of, one or several to choose from, by forecasts of
     1 to 24 steps; those that the data are too short for are left out. readout, direct: see
-    `models.forecasting.estimator_recurrent.ReadoutEstimator`; such a readout sees as many rows, and 4 at least.
-    The rest: see `models.forecasting.estimator.ForecastingEstimator`.
+    `models.forecasting.estimators.recurrent.ReadoutEstimator`; such a readout sees as many rows, and 4 at least.
+    The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     orders: Any = (1, 2, 4, 8, 16, 24)
@@ -193,7 +193,7 @@ class SeasonalNaiveForecaster(MethodEstimator):
     """Forecasts the value of a season before.
 
     season: in rows; None finds it in the data, and `fit` raises ValueError where none is clear. The rest: see
-    `models.forecasting.estimator.ForecastingEstimator`.
+    `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     sees_season = False
@@ -204,7 +204,7 @@ class SeasonalNaiveForecaster(MethodEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LastValueForecaster(MethodEstimator):
-    """Forecasts the last value. See `models.forecasting.estimator.ForecastingEstimator` for its parameters."""
+    """Forecasts the last value. Its parameters are those of `models.forecasting.estimators.estimator`."""
 
     sees_season = False
 

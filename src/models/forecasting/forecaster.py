@@ -15,7 +15,8 @@ from models.forecasting.averaged import Averaged
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.extensions import baggage, check_class, class_of, copy_sources
 from models.forecasting.filtering import State, batches, filter_unequal
-from models.forecasting.frame import as_frame, index_after, is_frame, values_of
+from models.forecasting.frame import as_frame, is_frame, values_of
+from models.forecasting.index.steps import index_after
 from models.forecasting.intervals import Intervals
 from models.forecasting.online import OnlineForecaster
 from models.forecasting.readouts.model import GroupedReadout
@@ -133,7 +134,7 @@ class Forecaster:
         Raises ValueError for a horizon that is no whole number of at least 1.
 
         For a table of pandas with the model's columns by name, in any order, it is a table with the same columns whose
-        index goes on where that of the table ends (`models.forecasting.frame.index_after`).
+        index goes on where that of the table ends (`models.forecasting.index.steps.index_after`).
         """
         if is_frame(series):
             predictions = self._forecast_all([values_of(series, self.feature_names)], horizon)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.features.names import kernel_of, rule_of, sampler_of
 from models.features.samplers import check_pair
-from models.forecasting.estimator_recurrent import READOUT, RecurrentEstimator, trained
+from models.forecasting.estimators.recurrent import READOUT, RecurrentEstimator, trained
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
 from models.forecasting.lags_ahead import settle_ahead
@@ -57,10 +57,10 @@ class PSRNNForecaster(RecurrentEstimator):
     * lags: recent rows that the readout sees beside the state, "auto" or a number.
     * readout: "linear", "grouped", "kernel" or settings.
     * direct: whether each step ahead has a regression of its own
-      (`models.forecasting.estimator_recurrent.ReadoutEstimator`).
+      (`models.forecasting.estimators.recurrent.ReadoutEstimator`).
 
     The rest (target, covariates, calendar, season, validation, seed) and what there is after `fit` is as in
-    `models.forecasting.estimator.ForecastingEstimator`.
+    `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     count: int = 20

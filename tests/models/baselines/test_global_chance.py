@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models import EchoStateForecaster, GRUForecaster, LSTMForecaster, MinGRUForecaster, PSRNNForecaster, VARForecaster
-from models.forecasting.estimator import ForecastingEstimator
+from models.forecasting.estimators.estimator import ForecastingEstimator
 
 SERIES = np.sin(np.arange(120) / 3) + 0.1 * np.random.default_rng(0).normal(size=120)
 

@@ -13,9 +13,9 @@ import torch
 from models import VARForecaster
 from models.baselines.autoregression import Autoregression
 from models.forecasting.divergence import FARTHEST, first_diverged
+from models.forecasting.estimators.held_out import forecasts_from
+from models.forecasting.estimators.learnt import mean_errors
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.held_out import forecasts_from
-from models.forecasting.learnt import mean_errors
 
 
 def growing(factor: float) -> Forecaster:
@@ -73,7 +73,7 @@ def test_forecasts_that_are_no_numbers_leave_no_interval(monkeypatch: pytest.Mon
         return ahead
 
     noise = np.random.default_rng(0).normal(size=300)
-    monkeypatch.setattr("models.forecasting.learnt.forecasts_from", half)
+    monkeypatch.setattr("models.forecasting.estimators.learnt.forecasts_from", half)
     with pytest.warns(UserWarning, match="the forecasts of the validation part diverge"):
         estimator = VARForecaster(orders=[1], validation=0.2).fit(noise)
     assert np.isinf(estimator.validation_errors_["model"]).tolist() == [place == 2 for place in range(24)]

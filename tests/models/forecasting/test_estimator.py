@@ -78,7 +78,7 @@ def test_update_takes_gaps_as_filtering_does(fitted: PSRNNForecaster) -> None:
 
 def test_the_cost_of_an_update_is_that_of_its_rows(fitted: PSRNNForecaster, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    import models.forecasting.position as position
+    import models.forecasting.estimators.position as position
 
     def watched(model, values, mask, start):
         seen.append(values.shape[1])

@@ -21,7 +21,7 @@ from models import (
     PSRNNForecaster,
     VARForecaster,
 )
-from models.forecasting.estimator_input import read
+from models.forecasting.estimators.input import read
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
@@ -380,7 +380,7 @@ def test_a_folder_is_saved_as_a_whole_or_not_at_all(
     def full(*_: Any, **__: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("models.forecasting.estimator_files.np.savez", full)
+    monkeypatch.setattr("models.forecasting.estimators.files.np.savez", full)
     with pytest.raises(OSError, match="no space left"):
         fitted.save(tmp_path / "other")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

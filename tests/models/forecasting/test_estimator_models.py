@@ -12,7 +12,7 @@ import yaml
 
 import models
 from hourly_load import hourly_load
-from models.forecasting.estimator import ForecastingEstimator
+from models.forecasting.estimators.estimator import ForecastingEstimator
 from models.forecasting.readouts.settings import GroupedSettings
 
 ROOT = Path(__file__).parents[3]

@@ -21,7 +21,7 @@ from models import (
 )
 from models.features.kernels import Matern
 from models.features.samplers import Iid
-from models.forecasting.estimator_recurrent import DIRECT
+from models.forecasting.estimators.recurrent import DIRECT
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.readouts.settings import GroupedSettings
 

@@ -13,9 +13,10 @@ import torch
 
 import models
 from models.baselines.autoregression import Autoregression
+from models.forecasting.estimators.position import longer_tail
 from models.forecasting.extensions import imports
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import (
+from models.forecasting.index.steps import (
     goes_by,
     goes_by_working_hours,
     holds_dates_as_texts,
@@ -23,7 +24,6 @@ from models.forecasting.frame import (
     step_of,
     times_in,
 )
-from models.forecasting.position import longer_tail
 from small_times import REGULAR, UNEVEN, seen_wrongly
 
 

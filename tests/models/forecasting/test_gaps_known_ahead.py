@@ -13,11 +13,11 @@ from hourly_load import hourly_load
 from models import PSRNNForecaster, VARForecaster
 from models.baselines.echo_state import EchoState
 from models.forecasting.errors_ahead import error_ahead_of
-from models.forecasting.estimator_input import of_labels, read
+from models.forecasting.estimators.held_out import rows_of
+from models.forecasting.estimators.input import of_labels, read
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.fitting import Problem
-from models.forecasting.held_out import rows_of
-from models.forecasting.lags_ahead import Candidate, error_ahead, origins_in
+from models.forecasting.lags_ahead import Candidate, error_ahead, starts_in
 from models.forecasting.readout_settings import ReadoutSettings
 from models.numerics.ridge import AffineMap
 
@@ -62,7 +62,7 @@ def test_errors_ahead_take_a_gap_as_filtering_does(gaps: bool, echo_state: Any) 
     expected = by_filtering(echo_state, held_out)
     assert error_ahead_of(echo_state, held_out, leads=1) == pytest.approx(expected, rel=1e-9)
     own = Candidate(0, {}, AffineMap(*echo_state.readout_parameters), 0.0)
-    origins = origins_in(echo_state, held_out, lags=0)
+    origins = starts_in(echo_state, held_out, lags=0)
     with torch.no_grad():
         assert error_ahead(echo_state, own, origins, leads=1) == pytest.approx(expected, rel=1e-9)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from models import LastValueForecaster, VARForecaster
-from models.forecasting.covariates import FromStart
+from models.forecasting.estimators.covariates import FromStart
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from models import EchoStateForecaster, PSRNNForecaster, SeasonalNaiveForecaster, VARForecaster
-from models.forecasting.calendar import clock_of
+from models.forecasting.estimators.calendar import clock_of
 from models.forecasting.lags_ahead import choose_ahead
 
 

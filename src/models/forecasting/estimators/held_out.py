@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from models.forecasting.covariates import Columns
-from models.forecasting.estimator_input import Group
+from models.forecasting.estimators.covariates import Columns
+from models.forecasting.estimators.input import Group
+from models.forecasting.estimators.zones import in_clocks
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.known_ahead import KnownAhead, as_seen_by, known_windows, led, with_gaps
 from models.forecasting.rolling import forecast_from_everywhere
 from models.forecasting.series import padded
-from models.forecasting.zones import in_clocks
 from models.numerics.standardisation import Standardisation
 
 MOST_ORIGINS = 1000  # forecasts of the held-out part whose errors are looked at, evenly spaced

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.forecasting.frame import index_after
+from models.forecasting.index.steps import index_after
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.forecasting.covariates import Columns
 from models.forecasting.divergence import warn_if_diverged
-from models.forecasting.estimator_input import TAIL, Group, as_range
+from models.forecasting.estimators.covariates import Columns
+from models.forecasting.estimators.input import TAIL, Group, as_range
+from models.forecasting.estimators.zones import in_clocks
 from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.frame import goes_by
+from models.forecasting.index.steps import goes_by
 from models.forecasting.known_ahead import KnownAhead, as_seen_by, led, with_gaps
 from models.forecasting.rolling import roll
-from models.forecasting.zones import in_clocks
 from models.runtime.threads import threads_for
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from models.forecasting.asked_rows import MOST_STEPS
 from models.forecasting.backtest import BacktestResult
-from models.forecasting.estimator_checks import check_coverage, check_shared_parameters
-from models.forecasting.estimator_input import Form, Rows, handed_back, of_labels, read
-from models.forecasting.estimator_scores import backtested, bounds, interval_radii, one_step, skill
+from models.forecasting.estimators.asked_rows import MOST_STEPS
+from models.forecasting.estimators.checks import check_coverage, check_shared_parameters
+from models.forecasting.estimators.following import following, index_ahead, known_ahead, known_to_come
+from models.forecasting.estimators.histories import in_order_of, read_histories
+from models.forecasting.estimators.input import Form, Rows, handed_back, of_labels, read
+from models.forecasting.estimators.learnt import Learnt, learn
+from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
+from models.forecasting.estimators.scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
-from models.forecasting.following import following, index_ahead, known_ahead, known_to_come
-from models.forecasting.histories import in_order_of, read_histories
-from models.forecasting.learnt import Learnt, learn
-from models.forecasting.position import Position, forecast, moved, positions_of, say_short
 from models.runtime.parameters import path, whole_number, yes_or_no
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
@@ -268,7 +268,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         coverage: of the band; None leaves it out. rows: how many of the last rows are drawn; None takes four times the
         horizon. ax: the axes to draw into; None makes a figure of pyplot. Raises ValueError as `predict_interval` does.
         """
-        from models.forecasting.estimator_figure import draw
+        from models.forecasting.estimators.figure import draw
 
         return draw(self, horizon, coverage, known=known, rows=rows, ax=ax)
 
@@ -279,7 +279,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
         those of the validation part, which intervals are made from. Raises FileExistsError for a folder that is there
         and not empty.
         """
-        from models.forecasting.estimator_files import save
+        from models.forecasting.estimators.files import save
 
         save(self, path("folder", folder))
 
@@ -290,6 +290,6 @@ class ForecastingEstimator(BaseEstimator, ABC):
         Raises FileNotFoundError where there is no such folder, and ValueError for one that another class wrote, or
         that is not as it was written.
         """
-        from models.forecasting.estimator_files import load
+        from models.forecasting.estimators.files import load
 
         return load(cls, path("folder", folder))

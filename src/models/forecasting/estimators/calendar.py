@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from models.forecasting.estimator_input import TAIL, as_range
-from models.forecasting.frame import months_apart, step_of, times_in
+from models.forecasting.estimators.input import TAIL, as_range
+from models.forecasting.index.steps import months_apart, step_of, times_in
 
 if TYPE_CHECKING:
     import pandas as pd

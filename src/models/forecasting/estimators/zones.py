@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.forecasting.estimator_input import Group
-from models.forecasting.frame import step_of
+from models.forecasting.estimators.input import Group
+from models.forecasting.index.steps import step_of
 
 
 def beside(groups: Iterable[Group], tails: Sequence[Any], *, by_times: bool) -> list[Group]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from models.forecasting.estimator_input import TAIL
-from models.forecasting.following import told_ahead
+from models.forecasting.estimators.following import told_ahead
+from models.forecasting.estimators.input import TAIL
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from models.forecasting.covariates import Columns
-from models.forecasting.estimator_input import KINDS, TAIL, Form, Group, Rows, as_range, read
-from models.forecasting.frame import UNEVEN, index_after, index_in_step
-from models.forecasting.index_kinds import contents, holds_periods, kind_of, only_counts
-from models.forecasting.position import Position
-from models.forecasting.times_ahead import fill_call
-from models.forecasting.zones import in_clocks, in_zone
+from models.forecasting.estimators.covariates import Columns
+from models.forecasting.estimators.input import KINDS, TAIL, Form, Group, Rows, as_range, read
+from models.forecasting.estimators.position import Position
+from models.forecasting.estimators.zones import in_clocks, in_zone
+from models.forecasting.index.kinds import contents, holds_periods, kind_of, only_counts
+from models.forecasting.index.steps import UNEVEN, index_after, index_in_step
+from models.forecasting.index.times_ahead import fill_call
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.forecasting.following import told_ahead
-from models.forecasting.index_kinds import holds_periods
+from models.forecasting.estimators.following import told_ahead
+from models.forecasting.index.kinds import holds_periods
 from models.runtime.parameters import shown, whole_number
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.forecasting.covariates import check_calendar
+from models.forecasting.estimators.covariates import check_calendar
 from models.runtime.parameters import number, shown, whole_number
 
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.forecasting.covariates import Columns, FromStart
-from models.forecasting.estimator_input import TAIL, Form, Group, Rows, of_labels, read
-from models.forecasting.frame import even_periods, even_step, months_apart, step_of, times_in
-from models.forecasting.index_kinds import contents, only_counts
-from models.forecasting.learnt import Learnt
-from models.forecasting.position import Position
-from models.forecasting.row_checks import say_uneven
-from models.forecasting.zones import beside
+from models.forecasting.estimators.covariates import Columns, FromStart
+from models.forecasting.estimators.input import TAIL, Form, Group, Rows, of_labels, read
+from models.forecasting.estimators.learnt import Learnt
+from models.forecasting.estimators.position import Position
+from models.forecasting.estimators.row_checks import say_uneven
+from models.forecasting.estimators.zones import beside
+from models.forecasting.index.kinds import contents, only_counts
+from models.forecasting.index.steps import even_periods, even_step, months_apart, step_of, times_in
 
 DAY = 23 * 3600e9  # nanoseconds of the shortest: from here on the steps of one calendar are of unlike lengths
 UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at least a day, such as months
@@ -23,12 +23,12 @@ UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at
 
 def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position]) -> Rows:
     """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
-    columns in the order of `Columns.labels` and times as `models.forecasting.zones.beside` has them.
+    columns in the order of `Columns.labels` and times as `models.forecasting.estimators.zones.beside` has them.
 
     An array has its columns in the order of the data fitted to (`Learnt.labels`), a table goes by their names.
     positions: where the data fitted to end. Warns of uneven times where theirs are even, of an index without times
     where they have them, and of another step than theirs.
-    Raises TypeError and ValueError as `models.forecasting.estimator_input.read` does, and ValueError for times with a
+    Raises TypeError and ValueError as `models.forecasting.estimators.input.read` does, and ValueError for times with a
     zone beside such without where calendar or season go by them, and where the season counts the rows fitted to, so
     that it is not known which row of it the series begin in.
     """

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.forecasting.calendar import (
+from models.forecasting.estimators.calendar import (
     CYCLES,
     PLACES,
     RowClock,
@@ -18,7 +18,7 @@ from models.forecasting.calendar import (
     names_of_waves,
     season_waves,
 )
-from models.forecasting.estimator_input import Rows
+from models.forecasting.estimators.input import Rows
 from models.runtime.parameters import shown
 
 
@@ -27,7 +27,7 @@ class Columns(NamedTuple):
 
     targets: those that are forecast. others: those that are observed beside them, and forecast where steps feed on
     one another. known: the covariates, whose values to come are given. cycles, season: what is known of every row
-    without being given, see `models.forecasting.calendar`. clock: which number a row has in its season.
+    without being given, see `models.forecasting.estimators.calendar`. clock: which number a row has in its season.
     """
 
     targets: tuple[Any, ...]
@@ -89,7 +89,7 @@ def as_labels(given: Any, name: str) -> tuple[Any, ...]:
 
 def check_calendar(calendar: Any) -> None:
     """Raises ValueError or TypeError unless it is None, "auto" or a list of the names in
-    `models.forecasting.calendar.CYCLES`."""
+    `models.forecasting.estimators.calendar.CYCLES`."""
     if calendar is None or (isinstance(calendar, str) and calendar == "auto"):
         return
     if isinstance(calendar, str) or not isinstance(calendar, Sequence):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.forecasting.burn_in import settle_start_up
-from models.forecasting.estimator import ForecastingEstimator
-from models.forecasting.estimator_checks import check_lags, season_of
+from models.forecasting.estimators.checks import check_lags, season_of
+from models.forecasting.estimators.estimator import ForecastingEstimator
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
 from models.forecasting.lags import MOST_INPUTS
