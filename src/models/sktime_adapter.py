@@ -42,8 +42,8 @@ class SktimeForecaster(BaseForecaster):
     >>> bounds = forecaster.predict_interval(coverage=0.8)
 
     forecaster: any `ForecastingEstimator` of `models.forecasting.estimators.estimator`; None takes `PSRNNForecaster()`.
-    It is copied, and the copy that was fitted is `forecaster_`. Its own `target` and `covariates` stay None, since y and
-    X say them: all columns of y are forecast, and the columns of X are known ahead.
+    It is copied, and the copy that was fitted is `forecaster_`. Its own `target` and `covariates` stay None, since y
+    and X say them: all columns of y are forecast, and the columns of X are known ahead.
 
     X in `predict` has every row from the one after the last of y to the furthest of the horizon, without gaps. Columns
     of X and y go by the names that they had in `fit`. y may have gaps.
