@@ -108,7 +108,7 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=forms_segmentation seed=0 fit.epochs=6 run_name=forms-segmentation threads=1 $(ARGS)
 	$(BIN)/python -m pipeline +experiment=documents run_name=documents-main $(ARGS)
 	$(BIN)/python -m pipeline +experiment=documents_entities 'hydra.sweeper.params.reader="boxes_distance_window,text_full_512,text_sliding_window,boxes_full_512,boxes_sliding_window,boxes_distance,boxes_literal,boxes_window_random,text_window_random"' hydra.sweeper.params.seed=0 encoder.layers=2 run_name=documents-entities threads=1 $(ARGS)
-	$(BIN)/python -m pipeline +experiment=documents_funsd 'hydra.sweeper.params.reader="text_full_512,boxes_full_512,text_sliding_window,boxes_sliding_window,text_window_random,boxes_window_random,boxes_distance,boxes_distance_window"' pretrain.steps=0 'seed=range(3)' run_name=documents-funsd threads=1 $(ARGS)
+	$(BIN)/python -m pipeline +experiment=documents_funsd 'hydra.sweeper.params.reader="text_sliding_window,boxes_distance_window,text_full_512,boxes_full_512,boxes_sliding_window,text_window_random,boxes_window_random,boxes_distance"' pretrain.steps=0 encoder.layers=2 'seed=range(3)' run_name=documents-funsd threads=1 $(ARGS)
 	$(BIN)/python -m pipeline +experiment=documents_cue 'seed=range(3)' run_name=documents-cue threads=1 $(ARGS)
 	for name in lengths masks cost; do $(BIN)/python -m pipeline +experiment=documents_$$name run_name=documents-$$name threads=1 $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=ssgp run_name=ssgp-abalone threads=1 $(ARGS)
