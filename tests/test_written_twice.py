@@ -10,8 +10,8 @@ import torch
 from data.base import Sequences, Standardiser, is_constant
 from data.tables import times
 from data.tables.working_days import working_day_steps
-from models.forecasting import training
-from models.forecasting.index import steps, times_ahead
+from models.forecasting import times_ahead, training
+from models.forecasting.index import steps
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 from pipeline.job import fit
 

@@ -93,7 +93,7 @@ def radii_by_rank(ordered: np.ndarray, scored: np.ndarray, coverage: float) -> n
     """
     exact = _exact(coverage)
     numbers, places = np.unique(scored, return_inverse=True)
-    ranks = np.array([math.ceil((int(n) + 1) * exact) for n in numbers])[places].reshape(scored.shape)
+    ranks = np.array([math.ceil((int(n) + 1) * exact) for n in numbers], np.int64)[places].reshape(scored.shape)
     rows = np.where(ranks <= scored, ranks - 1, len(ordered) - 1)
     return np.take_along_axis(ordered, rows[None], axis=0)[0]
 

@@ -126,7 +126,7 @@ def choose_lags(
         best, _ = least_validation_error(solutions(own, settings._replace(lags=lags), size), other)
         errors[lags] = validation_error(best, other)
     place = first_of_least(list(errors.values()), least_error(held_out.targets, held_out.mask))
-    return LagsTried(sorted(candidates)[place], errors)
+    return LagsTried(list(errors)[place], errors)
 
 
 def solutions(moments: Sequence[CentredMoments], settings: ReadoutSettings, size: int) -> Iterator[AffineMap]:

@@ -9,7 +9,7 @@ WORTH = 1e-4  # share of an error that another ridge, or another kind of forecas
 
 
 def first_of_least(errors: Sequence[float], rounding: float, *, within: float = NEAR_TIE) -> int:
-    """Returns the place of the first error that is at most `within` times the least one.
+    """Returns the place of the first error that is at most `within` times the least one. None of them is NaN.
 
     rounding: the error below which all are alike, see `models.numerics.held_out.least_error`.
     """

@@ -41,7 +41,8 @@ class Clock:
         self.log()
 
     def spent_before(self, seconds: float) -> None:
-        """Counts, to the stages that run now, seconds that another process spent on what they would have made."""
+        """Counts, to the stages that run now, seconds that another process spent on what they would have made; negative
+        ones are left out of them, as those of waiting for it."""
         self.begun = [start - seconds for start in self.begun]
 
     def add(self, seconds: Mapping[str, float]) -> None:

@@ -79,6 +79,16 @@ def hold(lock: ExitStack, run_id: str) -> None:
     lock.callback(shutil.rmtree, folder)
 
 
+def still_unfinished(client: MlflowClient, former: MlflowRun, lock: ExitStack) -> bool:
+    """Holds a parent, and says whether it has not finished by then; one that has is let go. Raises PipelineError as
+    `hold`."""
+    hold(lock, former.info.run_id)
+    if client.get_run(former.info.run_id).info.status != "FINISHED":
+        return True
+    lock.close()
+    return False
+
+
 def parent_run(config: DictConfig, lock: ExitStack) -> Run:
     """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line that did not
     finish, if there is one. No other process can go on with it until the lock is closed.
@@ -90,8 +100,7 @@ def parent_run(config: DictConfig, lock: ExitStack) -> Run:
     where = experiment_id(client, experiment_name(config))
     mark = sweep_mark(config)
     former = newest_parent(client, where, mark, "!=") if config.resume else None
-    if former is not None:
-        hold(lock, former.info.run_id)
+    if former is not None and still_unfinished(client, former, lock):
         client.update_run(former.info.run_id, status="RUNNING")
         client.set_tag(former.info.run_id, "pid", str(os.getpid()))
         client.set_tag(former.info.run_id, "resumed.git.commit", git_commit())

@@ -7,10 +7,10 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from models.runtime.collectives import text_of_first_rank
 from pipeline.compare.comparison import RESUMED
@@ -184,14 +184,22 @@ def first_begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run
     return begin(client, tracking, request)
 
 
+def lock_in(folder: Path) -> TextIO:
+    """Returns the open, locked file of a folder, which is made if need be, and made again where another process that
+    ends takes it away. Raises BlockingIOError where another process has the lock."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            return opened_locked(folder / LOCK, wait=False)
+
+
 @contextmanager
 def held(what: str, run_id: str) -> Iterator[Path]:
     """Keeps other processes away from the run of that id, and yields its folder of checkpoints, which is made if need
     be. Raises PipelineError when one of them has it. what: "run" or "multirun"."""
     folder = checkpoints_of(run_id)
-    folder.mkdir(parents=True, exist_ok=True)
     try:
-        lock = opened_locked(folder / LOCK, wait=False)
+        lock = lock_in(folder)
     except BlockingIOError:
         raise PipelineError(f"{what} {run_id} still goes on in another process; wait or stop it") from None
     with lock:

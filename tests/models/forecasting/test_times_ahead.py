@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.forecasting.index.times_ahead import fill_call, read_times, times_after, times_ahead
+from models.forecasting.times_ahead import fill_call, read_times, times_after, times_ahead
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -195,3 +196,14 @@ def test_a_best_job_without_a_model_cannot_be_registered(client) -> None:
     job = client.create_run(experiment, run_name="diverged", tags=tags).info.run_id
     with pytest.raises(PipelineError, match=r"tracking\.register=walks: the best job, diverged, has no model"):
         keep_best(Run(client, job), [client.get_run(job)], FORECASTS, "walks")
+
+
+@pytest.mark.parametrize(("status", "goes_on"), [("FINISHED", False), ("FAILED", True)])
+def test_a_multirun_that_finished_while_it_was_asked_for_is_let_go(
+    status: str, goes_on: bool, client, store: Path
+) -> None:
+    former = client.create_run(client.create_experiment("sweeps"))
+    client.set_terminated(former.info.run_id, status)
+    with ExitStack() as lock:
+        assert parent.still_unfinished(client, former, lock) == goes_on
+        assert (store / "checkpoints" / former.info.run_id).exists() == goes_on

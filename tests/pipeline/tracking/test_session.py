@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TextIO
 
 import numpy as np
 import pandas as pd
@@ -96,3 +97,19 @@ def test_a_single_run_goes_on_with_no_job_of_a_multirun(client: MlflowClient) ->
         assert newest(job, status) == first_job
         last_job = begun(job, ended)
         assert (newest(alone, status), newest(job, status)) == (single, last_job)
+
+
+def test_a_lock_whose_folder_another_process_takes_away_is_made_again(tmp_path: Path, monkeypatch) -> None:
+    folder, calls, really = tmp_path / "run", list[Path](), session.opened_locked
+
+    def opened(path: Path, *, wait: bool) -> TextIO:
+        calls.append(path)
+        if len(calls) == 1:
+            folder.rmdir()
+        return really(path, wait=wait)
+
+    monkeypatch.setattr(session, "opened_locked", opened)
+    with session.lock_in(folder):
+        assert len(calls) == 2
+        with pytest.raises(BlockingIOError):
+            session.lock_in(folder)

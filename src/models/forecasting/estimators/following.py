@@ -14,7 +14,7 @@ from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.zones import in_clocks, in_zone
 from models.forecasting.index.kinds import contents, holds_periods, kind_of, only_counts
 from models.forecasting.index.steps import UNEVEN, index_after, index_in_step
-from models.forecasting.index.times_ahead import fill_call
+from models.forecasting.times_ahead import fill_call
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
 

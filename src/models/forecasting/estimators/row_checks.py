@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns
-from models.forecasting.estimators.held_out import cut
 from models.forecasting.estimators.input import Group
+from models.forecasting.held_out import cut
 from models.forecasting.index.kinds import only_counts
 from models.forecasting.index.steps import UNEVEN, even_periods, even_step, holds_dates_as_texts, step_of, times_in
-from models.forecasting.index.times_ahead import fill_call
+from models.forecasting.times_ahead import fill_call
 from models.numerics.standardisation import ROUNDING
 from models.numerics.suspect_columns import counts_rows, said_of_counter, said_of_rounding
 

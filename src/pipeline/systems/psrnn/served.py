@@ -17,12 +17,12 @@ from mlflow.protos.databricks_pb2 import BAD_REQUEST
 from mlflow.pyfunc.model import PythonModel
 
 from models.forecasting.divergence import FARTHEST, first_diverged
-from models.forecasting.estimators.held_out import filled_forward
 from models.forecasting.forecaster import Forecaster, load_forecaster
 from models.forecasting.frame import are_missing
-from models.forecasting.index.times_ahead import read_times, times_ahead
+from models.forecasting.held_out import filled_forward
 from models.forecasting.intervals import NotCalibrated, TooFewForecasts
 from models.forecasting.request import LONGEST_VALUE, SERIES, decoded
+from models.forecasting.times_ahead import read_times, times_ahead
 from models.runtime.request_values import numbers_in_column
 from models.runtime.scoring_server import bad_request, check_before_mlflow
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -137,8 +138,11 @@ def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device,
 
 def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], find: Callable[[Path], Any]) -> Part:
     """Returns a part as it is read from its folder, which is made first where it is not there. A training that was
-    stopped goes on there. The stage that runs counts the seconds of the making, whichever run made the part."""
+    stopped goes on there. The stage that runs counts the seconds of the making, whichever run made the part, and not
+    those in which it waited for that run."""
+    asked = time.monotonic()
     with here.place_of(f"forms-{name}", mark, version=VERSION) as folder:
+        here.clock.spent_before(asked - time.monotonic())
         found, curve, begun = (folder / KEPT).exists(), None, any(folder.glob("*.npz"))
         if found:
             tqdm.write(f"{name}: found, trained before ({folder})")
