@@ -13,9 +13,9 @@ import torch
 from models import VARForecaster
 from models.baselines.autoregression import Autoregression
 from models.forecasting.divergence import FARTHEST, first_diverged
+from models.forecasting.estimators.held_out import forecasts_from
 from models.forecasting.estimators.learnt import mean_errors
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.held_out import forecasts_from
 
 
 def growing(factor: float) -> Forecaster:

@@ -13,10 +13,10 @@ from hourly_load import hourly_load
 from models import PSRNNForecaster, VARForecaster
 from models.baselines.echo_state import EchoState
 from models.forecasting.errors_ahead import error_ahead_of
+from models.forecasting.estimators.held_out import rows_of
 from models.forecasting.estimators.input import of_labels, read
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.fitting import Problem
-from models.forecasting.held_out import rows_of
 from models.forecasting.lags_ahead import Candidate, error_ahead, starts_in
 from models.forecasting.readout_settings import ReadoutSettings
 from models.numerics.ridge import AffineMap

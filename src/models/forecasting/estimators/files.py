@@ -13,11 +13,11 @@ import torch
 from models.forecasting.estimators.calendar import RowClock
 from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.following import index_ahead
+from models.forecasting.estimators.held_out import HeldOut
 from models.forecasting.estimators.input import TAIL, Form
 from models.forecasting.estimators.learnt import Learnt
 from models.forecasting.estimators.position import Position
 from models.forecasting.forecaster import load_forecaster, save_forecaster
-from models.forecasting.held_out import HeldOut
 from models.runtime.plain import class_name, made_of, plain
 from models.runtime.saved import readable
 from models.runtime.whole_folder import folder_written_whole

@@ -12,20 +12,12 @@ from models.forecasting.burn_in import settle_start_up
 from models.forecasting.estimators.checks import season_of
 from models.forecasting.estimators.covariates import Columns, columns_of
 from models.forecasting.estimators.following import check_goes_on
+from models.forecasting.estimators.held_out import HeldOut, cut, forecasts_from, origins_of, rows_of, scored_parts
 from models.forecasting.estimators.input import Form, Group, Rows, of_labels
 from models.forecasting.estimators.row_checks import check_rows, check_season, is_uneven
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import Forecaster
-from models.forecasting.held_out import (
-    HeldOut,
-    cut,
-    forecasts_from,
-    naive_forecasts,
-    origins_of,
-    rows_of,
-    scored_parts,
-    truths,
-)
+from models.forecasting.held_out import naive_forecasts, truths
 from models.forecasting.known_ahead import from_first
 from models.forecasting.naive_ahead import NaiveAhead, naive_ahead, said_of_naive
 from models.forecasting.recurrent import Recurrent

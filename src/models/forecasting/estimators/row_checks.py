@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns
+from models.forecasting.estimators.held_out import cut
 from models.forecasting.estimators.input import Group
-from models.forecasting.held_out import cut
 from models.forecasting.index.kinds import only_counts
 from models.forecasting.index.steps import UNEVEN, even_periods, even_step, holds_dates_as_texts, step_of, times_in
 from models.forecasting.times_ahead import fill_call

@@ -9,9 +9,9 @@ import numpy as np
 
 from models.forecasting.backtest import BacktestResult, compared, rolling_origin
 from models.forecasting.conformal import conformal_radii, smallest_calibration
+from models.forecasting.estimators.held_out import forecasts_from, rows_of
 from models.forecasting.estimators.input import Rows
 from models.forecasting.estimators.learnt import Learnt, residuals
-from models.forecasting.held_out import forecasts_from, rows_of
 from models.forecasting.known_ahead import as_seen_by
 from models.runtime.threads import threads_for
 
