@@ -15,7 +15,7 @@ from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, warn_of
 from models.documents.tables import predicted_table
-from models.documents.training import Training, train
+from models.documents.training import Training, tokens_for, train
 from models.runtime.estimators import left_as_it_was, seed_of
 from models.runtime.parameters import not_negative, number, one_of, whole_number, yes_or_no
 from models.runtime.threads import threads_for
@@ -58,11 +58,11 @@ class DocumentReader(SavedEstimator):
     "smooth", near places alike. pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or for as
     many as fewer texts allow, which a warning says. lower_case: whether words are read in small letters. max_length:
     tokens that are read together; longer documents are read in chunks that share `stride` tokens. tokens: of a batch,
-    at least max_length. guessing: epochs in which hidden words are learned before. class_weight: α of the weights (N /
-    (C n_c))^α of classes and tags, 0 for equal ones. epochs, learning_rate, warmup, clip: of AdamW. patience: epochs
-    without a better validation loss that end training; the best is kept. held_out: the share of the documents that is
-    held out for that, 0 for none. random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one
-    in each `fit`.
+    at least max_length; None for 4096, or for so many fewer that an epoch has 10 updates. guessing: epochs in which
+    hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α of classes and tags, 0 for equal
+    ones. epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better validation loss that end
+    training; the best is kept. held_out: the share of the documents that is held out for that, 0 for none.
+    random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
     validation loss of each epoch.
@@ -85,7 +85,7 @@ class DocumentReader(SavedEstimator):
     lower_case: bool = True
     max_length: int = 2048
     stride: int = 256
-    tokens: int = 4096
+    tokens: int | None = None
     guessing: int = 0
     class_weight: float = 0.5
     epochs: int = 20
@@ -227,16 +227,16 @@ class DocumentReader(SavedEstimator):
             found += [chunk.document for chunk in predictor.reading.chunks(document, targets)]
         return found
 
-    def _tokens(self) -> int:
-        return whole_number("tokens", self.tokens, least=self.max_length)
+    def _tokens(self, part: Sequence[Prepared]) -> int:
+        return tokens_for(part) if self.tokens is None else whole_number("tokens", self.tokens, least=self.max_length)
 
     def _objective(self, predictor: DocumentPredictor, part: Sequence[Prepared]) -> ReadingObjective:
         power = not_negative("class_weight", self.class_weight, most=4)
-        return ReadingObjective(predictor.network, part, tokens=self._tokens(), head=predictor.head, power=power)
+        return ReadingObjective(predictor.network, part, tokens=self._tokens(part), head=predictor.head, power=power)
 
     def _guess(self, predictor: DocumentPredictor, part: Sequence[Prepared], how: Training, seed: int) -> None:
         """Learns to guess hidden words."""
         own = predictor.reading.vocabulary
         masking = Masking(mask=UNKNOWN, first=own.first, vocabulary=own.size)
-        objective = GuessingObjective(predictor.network, part, tokens=self._tokens(), masking=masking)
+        objective = GuessingObjective(predictor.network, part, tokens=self._tokens(part), masking=masking)
         train(objective, None, how, seed=seed, name="guessing")

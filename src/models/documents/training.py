@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
-from models.documents.objective import GuessingObjective, ReadingObjective
+from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.runtime.early_stopping import Course, EarlyStopping, rising_then_falling
 
 DECAY = 0.01  # of weights, in AdamW
+MOST_TOKENS = 4096  # of a batch that nobody chose
+UPDATES = 10  # of an epoch at least, where batches can be small enough: patience=5 then outlasts warmup=50
 
 
 class Training(NamedTuple):
@@ -45,6 +47,13 @@ def train(
     return EarlyStopping(objective, optimizer, measured, seed, f"documents/{name}").run(
         Course(how.epochs, how.clip, how.patience)
     )
+
+
+def tokens_for(documents: Sequence[Prepared]) -> int:
+    """Returns how many tokens a batch of these documents may have: 4096, and of few documents so many fewer that an
+    epoch has 10 updates, but never fewer than the longest one has."""
+    lengths = [len(document.tokens.ids) for document in documents]
+    return max(*lengths, min(MOST_TOKENS, sum(lengths) // UPDATES))
 
 
 def mean_loss(objective: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from models import DocumentReader
 from models.documents.tables import COLUMNS, documents_in
+from models.documents.training import tokens_for
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow
 
 QUICK: dict[str, Any] = {
@@ -65,6 +67,16 @@ def test_tags_are_learned_and_come_back_from_disk(fitted: DocumentReader, tmp_pa
     pd.testing.assert_frame_equal(again.predict(held), fitted.predict(held))
     assert repr((again.get_params(), again.curve_)) == repr((fitted.get_params(), fitted.curve_))
     assert not list((tmp_path / "kept").glob("*.pkl"))
+
+
+def test_few_documents_are_learned_in_ten_updates_an_epoch_and_many_in_batches_of_4096_tokens() -> None:
+    def learned(lengths: list[int]) -> list[Any]:
+        return [SimpleNamespace(tokens=SimpleNamespace(ids=range(length))) for length in lengths]
+
+    assert [tokens_for(learned(own)) for own in ([60] * 20, [7], [500] * 4, [90] * 5000)] == [120, 7, 500, 4096]
+    assert DocumentReader().tokens is None
+    kept, nothing = (DocumentReader(**QUICK | {"tokens": tokens}).fit(table()).curve_ for tokens in (400, None))
+    assert kept != nothing
 
 
 def test_kinds_that_were_not_learned_count_as_missed_with_a_warning(fitted: DocumentReader) -> None:
