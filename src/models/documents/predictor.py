@@ -108,6 +108,11 @@ class DocumentPredictor:
         """
         return [tagged(self.outputs, found) for found in self.probabilities(documents, TAGS)]
 
+    def labels(self, documents: Sequence[Placed]) -> list[tuple[str, ...]]:
+        """Returns the tags of each document, as `tags`, and warns of nothing."""
+        with torch.inference_mode(), threads_for(self.network):
+            return [tagged(self.outputs, self._of(document)).labels for document in documents]
+
     def classes(self, documents: Sequence[Placed]) -> list[Classified]:
         """Returns the class of each document, in their order. Of several chunks the mean counts, each with its number
         of tokens. Raises ValueError for a model of tags, and else as `tags`."""

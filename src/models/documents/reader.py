@@ -15,7 +15,7 @@ from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, warn_of
 from models.documents.tables import predicted_table
-from models.documents.training import Training, tokens_for, train
+from models.documents.training import Training, tokens_for, train, warn_of_nothing_found
 from models.runtime.estimators import left_as_it_was, seed_of
 from models.runtime.parameters import not_negative, number, one_of, whole_number, yes_or_no
 from models.runtime.threads import threads_for
@@ -103,7 +103,7 @@ class DocumentReader(SavedEstimator):
 
         answers: beside a list of documents, the tags of each, or its class; a table has them in a column. Raises
         TypeError and ValueError, in one line, for parameters and documents that make no sense. What was fitted before
-        is then still there. Warns of words without a box.
+        is then still there. Warns of words without a box, and where no entity of the held-out documents is found.
         """
         with left_as_it_was(self):
             seed, task = seed_of(self.random_state), one_of("task", self.task, HEADS)
@@ -122,6 +122,8 @@ class DocumentReader(SavedEstimator):
                     self._guess(predictor, prepared[0], how._replace(epochs=epochs), seed)
                 validation = self._objective(predictor, prepared[1]) if held_out else None
                 self.curve_ = train(self._objective(predictor, prepared[0]), validation, how, seed=seed, name="reading")
+                if task == TAGS:
+                    warn_of_nothing_found(predictor, held_out, how)
             self.predictor_ = predictor
         return self
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
+from models.documents.examples import Example
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
+from models.documents.predictor import DocumentPredictor
 from models.runtime.early_stopping import Course, EarlyStopping, rising_then_falling
+from models.sequence.entities import Counts, entity_counts
 
 DECAY = 0.01  # of weights, in AdamW
 MOST_TOKENS = 4096  # of a batch that nobody chose
@@ -62,3 +66,16 @@ def mean_loss(objective: Any) -> float:
     with torch.inference_mode():
         losses = [objective.loss([row]) for row in range(len(objective.documents))]
     return sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)
+
+
+def warn_of_nothing_found(predictor: DocumentPredictor, held_out: Sequence[Example], how: Training) -> None:
+    """Warns where the held-out documents have entities and none of them is found, with what to try."""
+    found = predictor.labels([own.document for own in held_out])
+    counts = sum(entity_counts([own.answer for own in held_out], found).values(), Counts())
+    if counts.true and not counts.right:
+        longer = f"epochs={3 * how.epochs} and patience={3 * how.patience}"
+        warnings.warn(
+            f"none of the {counts.true} entities of {len(held_out)} held-out documents is found; try {longer}, "
+            f"learning_rate={3 * how.learning_rate:g}, or more documents",
+            stacklevel=3,
+        )
