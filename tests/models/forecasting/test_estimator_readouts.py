@@ -159,13 +159,6 @@ def test_a_readout_of_nothing_is_refused_where_there_is_no_state(kind: type[Any]
         kind(readout=GroupedSettings(lags=0)).fit(table())
 
 
-@pytest.mark.parametrize("name", ["lags", "count"])
-def test_a_readout_has_no_more_rows_and_features_than_memory_has_room_for(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^lags .* and count .* must be at most 10000"):
-        GroupedSettings(**{name: 1_000_000})
-    GroupedSettings(**{name: 10_000})
-
-
 def test_left_out_it_is_the_readout_of_before() -> None:
     fitted = small("echo_state").fit(table())
     assert not isinstance(fitted.forecaster_.model, GroupedReadout)

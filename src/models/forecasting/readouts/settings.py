@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from models.features.kernels import Gaussian, Kernel
 from models.features.samplers import Orthogonal, Sampler
-from models.forecasting.traces import decays
-from models.runtime.parameters import MOST_UNITS
+from models.runtime.parameters import MOST_UNITS, not_negative, number, numbers, shown, whole_number, yes_or_no
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +25,8 @@ class GroupedSettings:
       of them are scored from; none is iterated then.
     * kernel, sampler: how the frequencies are drawn.
 
-    Raises ValueError for numbers out of range, for features of nothing, without lags or traces, and for differences
-    without lags.
+    Raises TypeError, naming the setting, for a value of another kind, and ValueError for numbers out of range, for
+    features of nothing, without lags or traces, and for differences without lags.
     """
 
     lags: int = 4
@@ -42,15 +41,20 @@ class GroupedSettings:
     sampler: Sampler = field(default_factory=Orthogonal)
 
     def __post_init__(self) -> None:
-        decays(self.traces)
-        if self.lags < 0 or self.count < 0:
-            raise ValueError(f"lags ({self.lags}) and count ({self.count}) must be 0 or more")
-        if max(self.lags, self.count) > MOST_UNITS:
-            raise ValueError(f"lags ({self.lags}) and count ({self.count}) must be at most {MOST_UNITS}")
-        if self.bandwidth <= 0 or not 0 <= self.whiten <= 1:
-            raise ValueError(f"bandwidth ({self.bandwidth}) must be above 0, whiten ({self.whiten}) from 0 to 1")
-        if self.direct < 1:
-            raise ValueError(f"direct must be at least 1, got {self.direct}")
+        whole_number("lags", self.lags, least=0, most=MOST_UNITS)
+        object.__setattr__(self, "traces", numbers("traces", self.traces))
+        whole_number("count", self.count, least=0, most=MOST_UNITS)
+        number("bandwidth", self.bandwidth)
+        not_negative("whiten", self.whiten, most=1)
+        whole_number("direct", self.direct)
+        yes_or_no("difference", self.difference)
+        yes_or_no("shared", self.shared)
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel must be one of models.features.kernels, as Gaussian(), got {shown(self.kernel)}")
+        if not isinstance(self.sampler, Sampler):
+            raise TypeError(
+                f"sampler must be one of models.features.samplers, as Orthogonal(), got {shown(self.sampler)}"
+            )
         if self.difference and not self.lags:
             raise ValueError("difference takes the last row from what is seen; give lags of 1 or more")
         if self.count and not (self.lags or self.traces):

@@ -324,17 +324,37 @@ def test_nothing_to_see_is_refused():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"lags": -1}, r"^lags \(-1\)"),
-        ({"bandwidth": 0.0}, r"^bandwidth \(0.0\)"),
-        ({"whiten": 1.5}, r"whiten \(1.5\)"),
-        ({"direct": 0}, "^direct must be at least 1"),
+        ({"lags": -1}, r"^lags must be a whole number of at least 0, got -1$"),
+        ({"lags": "3"}, r"^lags must be a whole number of at least 0, got '3'$"),
+        ({"lags": 2.5}, r"^lags must be a whole number of at least 0, got 2.5$"),
+        ({"lags": True}, r"^lags must be a whole number of at least 0, got True$"),
+        ({"lags": 1_000_000}, r"^lags must be at most 10000, got 1000000$"),
+        ({"count": 20.0}, r"^count must be a whole number of at least 0, got 20.0$"),
+        ({"count": 1_000_000}, r"^count must be at most 10000, got 1000000$"),
+        ({"bandwidth": 0.0}, r"^bandwidth must be a number above 0, got 0.0$"),
+        ({"bandwidth": math.nan}, r"^bandwidth must be a number above 0, got nan$"),
+        ({"whiten": 1.5}, r"^whiten must be a number of 0 or more and at most 1, got 1.5$"),
+        ({"direct": 0}, r"^direct must be a whole number of at least 1, got 0$"),
+        ({"direct": 2.5}, r"^direct must be a whole number of at least 1, got 2.5$"),
         ({"lags": 0, "count": 5}, "features of recent observations"),
-        ({"traces": (0.0,)}, "time constants of traces"),
+        ({"traces": (0.0,)}, r"^traces must be a number above 0, got 0.0$"),
+        ({"traces": ("4",)}, r"^traces must be a number above 0, got '4'$"),
+        ({"traces": 4.0}, r"^traces must be a list of numbers above 0, got 4.0$"),
+        ({"shared": "yes"}, r"^shared must be True or False, got 'yes'$"),
+        ({"difference": 1}, r"^difference must be True or False, got 1$"),
+        ({"kernel": "gaussian"}, r"^kernel must be one of models.features.kernels, as Gaussian\(\), got 'gaussian'$"),
+        ({"sampler": "orthogonal"}, r"^sampler must be one of models.features.samplers, as Orthogonal\(\), got 'ortho"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises((ValueError, TypeError), match=said):
         GroupedSettings(**wrong)
+
+
+def test_settings_may_be_numbers_of_numpy_and_lists():
+    taken = GroupedSettings(lags=np.int64(10_000), count=np.int32(10_000), whiten=1, traces=np.array([2.0, 6.0]))
+    assert taken.traces == GroupedSettings(traces=[2, 6]).traces == (2.0, 6.0)
+    assert GroupedSettings(shared=np.bool_(True), bandwidth=np.float32(2), direct=np.int64(3)).shared
 
 
 def test_one_reading_at_a_time_gives_the_same_predictions():
