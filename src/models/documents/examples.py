@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from models.documents.predictor import TAGS
-from models.documents.tables import documents_in
+from models.documents.tables import Rows, documents_in
 from models.documents.words import PageWords, check
 from models.runtime.parameters import shown
 from models.runtime.seeding import generator
@@ -51,24 +51,44 @@ def examples_of_table(table: Any, task: str) -> list[Example]:
     name = TAG if task == TAGS else LABEL
     if list(table.columns).count(name) != 1:
         raise ValueError(f"column {name} must be there once; task={task} learns from it")
-    documents, cells = documents_in(table), table[name].tolist()
+    documents, given = documents_in(table), table[name]
+    cells = [None if missing else cell for cell, missing in zip(given, given.isna(), strict=True)]
     if task == TAGS:
+        warn_of_missing_tags(documents, cells)
         return [Example(own, tuple(tag_in(cells[row], row) for row in rows)) for own, rows in documents]
     return [Example(own, label_in(own, [cells[row] for row in rows])) for own, rows in documents]
 
 
 def tag_in(cell: Any, row: int) -> str:
     """Returns a cell's tag, O for an empty one. Raises ValueError for what is no text."""
-    if cell is None or cell != cell:
+    if is_empty(cell):
         return OUTSIDE
     if not isinstance(cell, str):
         raise ValueError(f"column {TAG}, row {row}: {shown(cell)} is no tag; give O, B-kind or I-kind")
-    return cell.strip() or OUTSIDE
+    return cell.strip()
+
+
+def is_empty(cell: Any) -> bool:
+    """Returns whether a cell holds nothing, or blanks alone."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def warn_of_missing_tags(documents: Sequence[Rows], cells: Sequence[Any]) -> None:
+    """Warns, with document and row, of words without a tag in a column that writes O at other words."""
+    named = [(own.document.name, int(row)) for own in documents for row in own.rows]
+    empty = [(name, row) for name, row in named if is_empty(cells[row])]
+    if empty and any(isinstance(cells[row], str) and cells[row].strip() == OUTSIDE for _, row in named):
+        name, row = empty[0]
+        warnings.warn(
+            f"{len(empty)} of {len(named)} words have no tag, the first in row {row}, document {name}; they are taken "
+            f"for {OUTSIDE}, which others have",
+            stacklevel=5,
+        )
 
 
 def label_in(document: PageWords, cells: Sequence[Any]) -> str:
     """Returns the class that all rows of a document give. Raises ValueError where they differ or give none."""
-    found = {str(cell) for cell in cells if cell is not None and cell == cell}
+    found = {str(cell) for cell in cells if cell is not None}
     if len(found) != 1:
         said = "two labels" if found else "no label"
         raise ValueError(f"document {document.name}: it has {said}; give all its rows the same one")

@@ -201,6 +201,20 @@ def test_parameters_that_make_no_sense_are_refused(changed: dict[str, Any], reas
 TAGS_ALONE = table(2).drop(columns="label")
 
 
+@pytest.mark.parametrize("empty", [None, np.nan, pd.NA, " "])
+def test_words_without_a_tag_among_others_that_have_o_are_counted(empty: Any) -> None:
+    own = table()
+    outside = own.index[own["tag"] == "O"]
+    own["tag"] = own["tag"].astype(object)
+    own.loc[outside[[3, 40]], "tag"] = empty
+    said_first = f"row {outside[3]}, document d0; they are taken for O, which others have$"
+    with pytest.warns(UserWarning, match=f"^2 of 112 words have no tag, the first in {said_first}") as said:
+        DocumentReader(**QUICK).fit(own)
+    assert (len(said), said[0].filename) == (1, __file__)
+    own.loc[outside, "tag"] = empty
+    DocumentReader(**QUICK).fit(own)  # empty is O throughout, and no warning says so
+
+
 @pytest.mark.parametrize(
     ("given", "task", "reason"),
     [
