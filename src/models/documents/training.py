@@ -53,11 +53,11 @@ def train(
     )
 
 
-def tokens_for(documents: Sequence[Prepared]) -> int:
-    """Returns how many tokens a batch of these documents may have: 4096, and of few documents so many fewer that an
+def tokens_for(documents: Sequence[Prepared], *, most: int = MOST_TOKENS) -> int:
+    """Returns how many tokens a batch of these documents may have: `most`, and of few documents so many fewer that an
     epoch has 10 updates, but never fewer than the longest one has."""
     lengths = [len(document.tokens.ids) for document in documents]
-    return max(*lengths, min(MOST_TOKENS, sum(lengths) // UPDATES))
+    return max(*lengths, min(most, sum(lengths) // UPDATES))
 
 
 def mean_loss(objective: Any) -> float:

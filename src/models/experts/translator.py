@@ -50,7 +50,7 @@ class Translator(SavedEstimator):
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
-    tokens on each side, each some 0.4 seconds on one core. The defaults so take minutes, 80 seconds an epoch and at
+    tokens on each side, each some 0.4 seconds on one core. So the defaults take minutes: 80 seconds an epoch, and at
     most half an hour. Of some hundreds of short pairs updates=20 is enough, and tokens=400 is faster still. A terminal
     shows a bar of the epochs; elsewhere nothing is said.
 

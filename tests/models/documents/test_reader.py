@@ -74,6 +74,7 @@ def test_few_documents_are_learned_in_ten_updates_an_epoch_and_many_in_batches_o
         return [SimpleNamespace(tokens=SimpleNamespace(ids=range(length))) for length in lengths]
 
     assert [tokens_for(learned(own)) for own in ([60] * 20, [7], [500] * 4, [90] * 5000)] == [120, 7, 500, 4096]
+    assert tokens_for(learned([90] * 5000), most=8192) == 8192
     assert DocumentReader().tokens is None
     kept, nothing = (DocumentReader(**QUICK | {"tokens": tokens}).fit(table()).curve_ for tokens in (400, None))
     assert kept != nothing

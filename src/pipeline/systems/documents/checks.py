@@ -72,7 +72,7 @@ def check_lengths(settings: DocumentsConfig) -> None:
     own = settings.documents
     for stage in ("pretrain", "finetune"):
         most = getattr(settings, stage).max_tokens
-        if most < own.max_length:
+        if most is not None and most < own.max_length:
             raise PipelineError(
                 f"{stage}.max_tokens={most} is less than documents.max_length={own.max_length}, so that a batch may "
                 "not hold a document; raise the first or lower the second"

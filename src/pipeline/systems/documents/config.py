@@ -65,7 +65,7 @@ class FinetuneConfig:
     weight_decay: float = setting(at_least=0)
     class_weight: float = setting(at_least=0, at_most=1)
     patience: int | None = setting(None, at_least=1)
-    max_tokens: int = setting(at_least=8)
+    max_tokens: int | None = setting(None, at_least=8)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from models.documents.network import DocumentNetwork
 from models.documents.objective import GuessingObjective, ReadingObjective
+from models.documents.training import tokens_for
 from models.runtime.saved import read_tensors
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
@@ -35,6 +36,7 @@ from pipeline.systems.documents.scores import HEADS, guessed, guessing_loss, pre
 
 WEIGHTS = "weights.npz"
 CLIP = 1.0
+MOST_TOKENS = 8192  # of a batch that nobody chose
 VERSION = 2  # of how hidden tokens are learned, raised where the same settings give other weights
 ALL_EPOCHS = 10**9  # as many as the steps want
 
@@ -159,7 +161,8 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
     if task == "mlm":
         return None
     documents = [piece.chunk.document for piece in loaded.parts["train"]]
-    objective = ReadingObjective(network, documents, tokens=own.max_tokens, head=HEADS[task], power=own.class_weight)
+    tokens = tokens_for(documents, most=MOST_TOKENS) if own.max_tokens is None else own.max_tokens
+    objective = ReadingObjective(network, documents, tokens=tokens, head=HEADS[task], power=own.class_weight)
     steps = own.epochs * sum(1 for _ in objective.batches(generator(0, "documents/count"))) + 1
     fit = FitSettings(
         own.epochs, "adamw", own.learning_rate, CLIP, steps=steps, accept="always", schedule="warmup_linear",
