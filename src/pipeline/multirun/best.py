@@ -11,7 +11,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.systems.registry import function, system
-from pipeline.tracking.model import BEST_SO_FAR, NOT_KEPT, PARAMETERS, log_model
+from pipeline.tracking.model import BEST_SO_FAR, NOT_KEPT, PARAMETERS, log_model, logged_model_of
 from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, scratch_folder
 
@@ -82,9 +82,8 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
     Returns the URI of the model. Returns None where no parameters of the job were kept, as where it was told to keep
     none, and where the model has been logged already and there is no name.
     """
-    models = best.outputs.model_outputs if best.outputs else []
-    if models:
-        found = client.get_logged_model(models[0].model_id)
+    found = logged_model_of(client, best.info.run_id)
+    if found is not None:
         return None if name is None else register(client, best.info.run_id, found, name, comparison)
     servable = system(best.data.tags["recipe"]).servable if BEST_SO_FAR in best.data.tags else None
     if servable is None:
@@ -103,7 +102,6 @@ def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: C
         lines.append(f"best on {data}: {best.info.run_name}, validation {comparison.word} {error:.4g}")
         if comparison.predicted is None:
             continue
-        outputs = client.get_run(best.info.run_id).outputs
-        if outputs and outputs.model_outputs:
+        if logged_model_of(client, best.info.run_id) is not None:
             lines.append(function(comparison.predicted)(best))
     return "\n".join(lines)

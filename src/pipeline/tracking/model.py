@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
+from mlflow.entities import LoggedModel, LoggedModelStatus
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.tracking import MlflowClient
 
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
@@ -24,6 +26,8 @@ from pipeline.tracking.run import Run, keeps_models, scratch_folder
 from pipeline.tracking.servable import Servable, TrainedModel
 
 MARK = {"project": "orthogonal-psrnn"}
+MODEL = "model"  # the name of each logged model
+ORIGIN = ("mlflow.user", "mlflow.source.")  # tags of a run that its logged model has too: columns of the UI
 PARAMETERS = "parameters"  # folder of a run, and artifact of a logged model
 NOT_KEPT = "not_kept"  # tag of a run whose model cannot be kept: why
 BEST_SO_FAR = "best_so_far"  # tag of the job of a multirun whose parameters are kept: its validation error
@@ -50,17 +54,26 @@ def model_parts(servable: Servable, folder: Path) -> dict[str, Any]:
 def log_model(run: Run, servable: Servable, comparison: Comparison, *, name: str | None = None) -> str:
     """Logs the model and registers it under `name` if there is one; returns its URI.
 
-    It carries the packages of this project that it needs with it.
+    It carries the packages of this project that it needs with it. The status of the run stays what it is:
+    `mlflow.start_run` would reopen a run that has finished, and leave it unfinished where the process ends meanwhile.
     """
-    logged: Any = None
+    known = run.client.get_run(run.id).data
+    origin = {key: value for key, value in known.tags.items() if key.startswith(ORIGIN)}
+    begun = run.client.create_logged_model(run.experiment_id, MODEL, run.id, origin, known.params)
     with scratch_folder() as folder:
         parts = model_parts(servable, folder)
-        with mlflow.start_run(run_id=run.id, log_system_metrics=False):
-            logged = mlflow.pyfunc.log_model(name="model", **parts)
+        logged = Model.log(None, mlflow.pyfunc, run_id=run.id, model_id=begun.model_id, **parts)
     if name is None:
-        return f"runs:/{run.id}/model"
+        return f"runs:/{run.id}/{MODEL}"
     run.flush()  # the version shows the run's errors
     return register(run.client, run.id, logged, name, comparison)
+
+
+def logged_model_of(client: MlflowClient, run_id: str) -> LoggedModel | None:
+    """Returns the model that was logged from a run; None where there is none that is whole."""
+    outputs = client.get_run(run_id).outputs
+    models = [client.get_logged_model(output.model_id) for output in outputs.model_outputs] if outputs else []
+    return next((model for model in models if model.status == LoggedModelStatus.READY), None)
 
 
 def changed(found: Model, uri: str, settings: dict[str, Any]) -> dict[str, Any] | None:

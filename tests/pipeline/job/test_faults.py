@@ -44,8 +44,8 @@ STOPS = (
     (signal.SIGTERM, "os:fsync", 1),
     (signal.SIGKILL, "os:fsync", 1),
     (signal.SIGKILL, "pipeline.systems.psrnn.evaluate:horizon_errors", 2),
-    (signal.SIGKILL, "mlflow.pyfunc:log_model", 1),
-    (signal.SIGTERM, "mlflow.pyfunc:log_model", 1),
+    (signal.SIGKILL, "pipeline.tracking.model:log_model", 1),
+    (signal.SIGTERM, "pipeline.tracking.model:log_model", 1),
 )
 
 

@@ -6,10 +6,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import mlflow
+import numpy as np
+import pandas as pd
 import pytest
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
 from mlflow import MlflowClient
+from mlflow.entities import Run
+from mlflow.models import Model
 from omegaconf import OmegaConf
 
 from pipeline.host.errors import PipelineError
@@ -18,8 +23,9 @@ from pipeline.host.process import TRACEBACK
 from pipeline.multirun import callback
 from pipeline.multirun.callback import OPEN_PARENTS, parents_closed
 from pipeline.multirun.checks import jobs_are_here
+from pipeline.tracking.model import logged_model_of
 from pipeline.tracking.run import create_run
-from pipeline.tracking.session import LOCK, checkpoints_of
+from pipeline.tracking.session import LOCK, PARENT, checkpoints_of
 
 
 class Parent:
@@ -74,6 +80,51 @@ def test_jobs_that_could_not_close_themselves_are_closed_where_they_end_with_the
     assert found == [status, ended, "RUNNING", "RUNNING", "FAILED"]
     assert client.get_run(run.id).data.tags["jobs.stopped"] == str(int(jobs_here))
     assert store in checkpoints_of(jobs[0].id).parents
+
+
+QUICK = (
+    "-m", "data=table", "data.path=waves.csv", "seed=0", "refine=none", "features.count=2", "evaluate.horizons=[1]",
+    "evaluate.orders=[]", "tracking.detail=summary",
+)  # fmt: skip
+
+
+def all_runs(client: MlflowClient) -> tuple[Run, dict[str, Run]]:
+    """The parent, and its jobs by their id."""
+    found = client.search_runs([experiment.experiment_id for experiment in client.search_experiments()])
+    (parent,) = [run for run in found if PARENT not in run.data.tags]
+    return parent, {run.info.run_id: run for run in found if run is not parent}
+
+
+@pytest.fixture
+def waves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = np.arange(300)
+    noise = np.random.default_rng(0).normal(size=300)
+    pd.DataFrame({"x": np.sin(0.1 * steps) + 0.1 * noise}).to_csv(tmp_path / "waves.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("waves")
+def test_the_best_job_has_finished_whatever_ends_the_logging_of_its_model(
+    run_pipeline, client: MlflowClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its checkpoints are gone, so a job that is not FINISHED begins anew. A model that was half logged is none."""
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Model, "get_serving_input", interrupted)
+        assert run_pipeline(*QUICK).status == 1
+    _, jobs = all_runs(client)
+    assert [job.info.status for job in jobs.values()] == ["FINISHED"]
+    assert run_pipeline(*QUICK, "resume=true").status == 0
+    parent, after = all_runs(client)
+    best = parent.data.tags["best.run"]
+    assert {name: job.info.end_time for name, job in after.items()} == {n: j.info.end_time for n, j in jobs.items()}
+    model = logged_model_of(client, best)
+    assert model is not None
+    assert (model.source_run_id, model.tags["mlflow.source.name"]) == (best, "python -m pipeline")
+    assert mlflow.pyfunc.load_model(f"runs:/{best}/model").metadata.model_id == model.model_id
 
 
 @pytest.mark.parametrize(("launcher", "here"), [("basic", True), ("joblib", True), ("submitit_local", False)])

@@ -11,6 +11,7 @@ from typing import Any
 import mlflow
 import pandas as pd
 import pytest
+from mlflow.entities import LoggedModelStatus
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.locks import file_lock
@@ -182,8 +183,12 @@ def test_the_best_job_is_told_with_the_command_that_predicts_where_its_model_is_
     overrides = """data=table data.path=a.csv data.time="the hour" data.group=plant seed=1 tracking.parent=0a"""
     tags = {"data": "table", "validation_mse": "0.25", "hydra.overrides": overrides}
     job: Any = SimpleNamespace(info=SimpleNamespace(run_id="f75", run_name="psrnn-1"), data=SimpleNamespace(tags=tags))
-    outputs = SimpleNamespace(model_outputs=["a model"] * logged)
-    client: Any = SimpleNamespace(get_run={"f75": SimpleNamespace(outputs=outputs)}.get)
+    outputs = SimpleNamespace(model_outputs=[SimpleNamespace(model_id="m1")])
+    status = LoggedModelStatus.READY if logged else LoggedModelStatus.PENDING  # as where the process ended meanwhile
+    client: Any = SimpleNamespace(
+        get_run={"f75": SimpleNamespace(outputs=outputs)}.get,
+        get_logged_model={"m1": SimpleNamespace(status=status)}.get,
+    )
     first, *more = best_in_words(client, [job], FORECASTS).splitlines()
     assert first == "best on table: psrnn-1, validation error 0.25"
     command = "predict: python -m pipeline recipe=predict model=runs:/f75/model data.path=new.csv "
