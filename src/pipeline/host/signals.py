@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
 AGAIN = 0.05  # seconds until what was dropped is raised again
 
 
@@ -36,3 +38,27 @@ def raised_again() -> Iterator[None]:
 
 def fail(error: BaseException) -> None:
     raise error
+
+
+@contextmanager
+def first_left_aside(said: str) -> Iterator[None]:
+    """Leaves the first SIGINT or SIGTERM in the block aside, and says the line `said` on standard error; the second one
+    does what it did before. It is for an end that is soon reached: what is half written to a store may keep the store
+    locked. For the main thread; a signal that is ignored already stays so."""
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    handlers = {number: handler for number, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
+
+    def restore() -> None:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    def leave_aside(*_: Any) -> None:
+        restore()
+        os.write(2, f"{said}\n".encode())  # print may be at work in the code that the signal came in
+
+    for number in handlers:
+        signal.signal(number, leave_aside)
+    try:
+        yield
+    finally:
+        restore()

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, open_dict
 from pipeline.host.errors import GOES_ON, FinishedBefore
 from pipeline.host.passwords import masked
 from pipeline.host.process import TRACEBACK
+from pipeline.host.signals import first_left_aside
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare_composition, system
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.tracking.run import Run
 
 OPEN_PARENTS: list[ParentRun] = []
+CLOSING = "what the jobs found is being written, and then the multirun ends; once more stops it at once"
 OF_SIGNALS = 128  # exit statuses above it are those of signals: 143 of SIGTERM
 
 
@@ -132,11 +134,15 @@ class ParentRun(Callback):
         self.close("FINISHED")
 
     def close(self, status: str) -> None:
-        """Closes the parent with the tables and figures of the jobs that finished. A second call does nothing."""
+        """Closes the parent with the tables and figures of the jobs that finished. A second call does nothing.
+
+        It takes seconds, so a signal that comes meanwhile is left aside; a second one closes the parent as it is.
+        """
         if self.run is None:
             return
         from pipeline.multirun.parent import finish
+        from pipeline.tracking.session import to_be_resumed
 
         run, self.run = self.run, None
-        with self.lock:
+        with first_left_aside(CLOSING), self.lock, to_be_resumed():
             finish(run, self.compare, self.register, status, jobs_here=self.jobs_here)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import warnings
 from collections.abc import Callable
@@ -27,7 +26,17 @@ from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
-from pipeline.tracking.session import LOCK, PARENT, PRUNED, begins_anew, checkpoints_of, held, nothing_left
+from pipeline.tracking.session import (
+    LOCK,
+    PARENT,
+    PRUNED,
+    begins_anew,
+    checkpoints_of,
+    close_after_error,
+    held,
+    nothing_left,
+    reopen,
+)
 from pipeline.tracking.store import experiment_id, newest_run, open_store, runs_newest_first
 
 
@@ -101,10 +110,10 @@ def parent_run(config: DictConfig, lock: ExitStack) -> Run:
     mark = sweep_mark(config)
     former = newest_parent(client, where, mark, "!=") if config.resume else None
     if former is not None and still_unfinished(client, former, lock):
-        client.update_run(former.info.run_id, status="RUNNING")
-        client.set_tag(former.info.run_id, "pid", str(os.getpid()))
-        client.set_tag(former.info.run_id, "resumed.git.commit", git_commit())
-        return Run(client, former.info.run_id)
+        run = Run(client, former.info.run_id)
+        reopen(client, run)
+        run.tags({"resumed.git.commit": git_commit()})
+        return run
     if config.resume is True:
         refuse_to_resume(client, where, mark)
     if config.resume:
@@ -135,8 +144,8 @@ def close_jobs(run: Run) -> None:
 def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_here: bool = False) -> None:
     """Closes a parent with the tables and figures of the jobs that finished, and with the numbers of jobs.
 
-    The parent is closed as FAILED where a summary cannot be made. jobs_here: the jobs are processes of this machine,
-    and those that were ended are closed, too.
+    The parent is closed as FAILED where a summary cannot be made, and as KILLED where that was stopped. jobs_here: the
+    jobs are processes of this machine, and those that were ended are closed, too.
     """
     try:
         if jobs_here:
@@ -151,12 +160,10 @@ def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_he
         if done and finished and compare.figure == "trials":
             log_trials(run, [*finished, *pruned, *(child for child in children if child.info.status == "FAILED")])
         print(ending(run, children, finished, failed) if children else "no job began")
-        status = status if done else "FAILED"
-    except BaseException:
-        status = "FAILED"
+    except BaseException as end:
+        close_after_error(run, end)
         raise
-    finally:
-        run.finish(status)
+    run.finish(status if done else "FAILED")
 
 
 def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:

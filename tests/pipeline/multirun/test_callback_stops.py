@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +20,14 @@ from mlflow.entities import Run
 from mlflow.models import Model
 from omegaconf import OmegaConf
 
-from pipeline.host.errors import PipelineError
+from pipeline.host.errors import GOES_ON, PipelineError
 from pipeline.host.locks import file_lock
 from pipeline.host.process import TRACEBACK
-from pipeline.multirun import callback
+from pipeline.host.signals import ENDING
+from pipeline.multirun import callback, parent
 from pipeline.multirun.callback import OPEN_PARENTS, parents_closed
 from pipeline.multirun.checks import jobs_are_here
+from pipeline.tracking import session
 from pipeline.tracking.model import logged_model_of
 from pipeline.tracking.run import create_run
 from pipeline.tracking.session import LOCK, PARENT, checkpoints_of
@@ -125,6 +130,38 @@ def test_the_best_job_has_finished_whatever_ends_the_logging_of_its_model(
     assert model is not None
     assert (model.source_run_id, model.tags["mlflow.source.name"]) == (best, "python -m pipeline")
     assert mlflow.pyfunc.load_model(f"runs:/{best}/model").metadata.model_id == model.model_id
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(
+    ("number", "ending", "left"), [(signal.SIGINT, KeyboardInterrupt, [GOES_ON]), (signal.SIGTERM, SystemExit, [])]
+)
+def test_the_first_signal_while_a_multirun_is_closed_lets_it_be_closed(
+    number: int, ending: type[BaseException], left: list[str], times: int, client: MlflowClient, monkeypatch, capfd
+) -> None:
+    """A second one ends it at once, as what was stopped, and not as an error, which Hydra would only warn of."""
+
+    def signalled(*_: Any) -> list[Any]:
+        for _ in range(times):
+            signal.raise_signal(number)
+        return []
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    monkeypatch.setattr(parent, "children_of", signalled)
+    monkeypatch.setattr(session, "first_failure", lambda: None)
+    opened = callback.ParentRun()
+    opened.run = run = create_run(client, client.create_experiment("stopped"), "parent", {})
+    opened.compare = SimpleNamespace(figure=None)
+    handlers = [signal.getsignal(each) for each in ENDING]
+    try:
+        with nullcontext() if times == 1 else pytest.raises(ending) as stopped:
+            opened.close("FINISHED")
+        assert [signal.getsignal(each) for each in ENDING] == handlers
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert client.get_run(run.id).info.status == ("FINISHED" if times == 1 else "KILLED")
+    assert stopped is None or getattr(stopped.value, "__notes__", []) == left
+    assert capfd.readouterr().err == f"{callback.CLOSING}\n"
 
 
 @pytest.mark.parametrize(("launcher", "here"), [("basic", True), ("joblib", True), ("submitit_local", False)])
