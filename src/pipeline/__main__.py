@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from pipeline.host.process import TRACEBACK, prepare_environment
-from pipeline.host.torchrun import joined_ranks
+from pipeline.host.torchrun import joined_ranks, launched
 from pipeline.settings.messages import expected_errors, line_of_run
 
 PROJECT = "orthogonal-psrnn"
@@ -118,6 +118,14 @@ def launch() -> None:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(job)()
 
 
+def say_how_to_go_on(end: SystemExit) -> None:
+    """Says on standard error how to go on after a signal such as SIGTERM, where there is something to go on with. Of
+    several ranks none does: torchrun ends so the others when one has failed."""
+    notes = getattr(end, "__notes__", [])
+    if notes and not launched():
+        print(f"stopped; {notes[0]}", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     """Runs the program. Its exit status is 0, or 1 with one line on standard error."""
     from pipeline.host.paths import refuse_shadowing
@@ -132,6 +140,9 @@ def main() -> None:
             launch()
         except KeyboardInterrupt as interrupt:
             sys.exit(f"stopped; {getattr(interrupt, '__notes__', [NOTHING_KEPT])[0]}")
+        except SystemExit as end:
+            say_how_to_go_on(end)
+            raise
         except expected_errors() as error:
             stop(error)
 

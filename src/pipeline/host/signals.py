@@ -11,7 +11,15 @@ from contextlib import contextmanager
 from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
+OF_SIGNALS = 128  # exit statuses above it are those of signals: 143 of SIGTERM
 AGAIN = 0.05  # seconds until what was dropped is raised again
+
+
+def by_signal(end: BaseException) -> bool:
+    """Returns whether a process was told to end so: by Ctrl-C, or by a signal such as SIGTERM."""
+    if isinstance(end, SystemExit):
+        return isinstance(end.code, int) and end.code > OF_SIGNALS
+    return isinstance(end, KeyboardInterrupt)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, open_dict
 from pipeline.host.errors import GOES_ON, FinishedBefore
 from pipeline.host.passwords import masked
 from pipeline.host.process import TRACEBACK
-from pipeline.host.signals import first_left_aside
+from pipeline.host.signals import by_signal, first_left_aside
 from pipeline.host.torchrun import refuse_several
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare_composition, system
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from pipeline.tracking.run import Run
 
 OPEN_PARENTS: list[ParentRun] = []
-CLOSING = "what the jobs found is being written, and then the multirun ends; once more stops it at once"
-OF_SIGNALS = 128  # exit statuses above it are those of signals: 143 of SIGTERM
+CLOSING = "what the jobs found is being written, and then the multirun ends; a second signal ends it at once"
 
 
 @contextmanager
@@ -41,13 +40,11 @@ def parents_closed() -> Iterator[None]:
     status = "FAILED"
     try:
         yield
-    except KeyboardInterrupt as stop:
-        status = "KILLED"
-        if OPEN_PARENTS:
-            stop.add_note(GOES_ON)
-        raise
-    except SystemExit as end:
-        status = "KILLED" if isinstance(end.code, int) and end.code > OF_SIGNALS else "FAILED"
+    except BaseException as end:
+        if by_signal(end):
+            status = "KILLED"
+            if OPEN_PARENTS:
+                end.add_note(GOES_ON)
         raise
     finally:
         while OPEN_PARENTS:

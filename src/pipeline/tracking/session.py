@@ -18,6 +18,7 @@ from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
 from pipeline.host.locks import opened_locked
 from pipeline.host.passwords import masked
 from pipeline.host.paths import store_folder
+from pipeline.host.signals import by_signal
 from pipeline.host.torchrun import first_failure
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
@@ -224,11 +225,12 @@ def reopen(client: MlflowClient, run: Run) -> None:
 
 @contextmanager
 def to_be_resumed() -> Iterator[None]:
-    """Has an interrupt say that resume=true goes on from here: Ctrl-C in the block leaves something to go on with."""
+    """Has Ctrl-C and SIGTERM say that resume=true goes on from here: they leave something to go on with."""
     try:
         yield
-    except KeyboardInterrupt as stop:
-        stop.add_note(GOES_ON)
+    except (KeyboardInterrupt, SystemExit) as end:
+        if by_signal(end):
+            end.add_note(GOES_ON)
         raise
 
 

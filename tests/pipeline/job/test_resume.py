@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -126,18 +127,17 @@ def test_a_multirun_that_has_finished_says_so_and_auto_begins(run_pipeline, clie
     assert len(runs(client)) == 3
 
 
-def interrupted(*_: object, **__: object) -> None:
-    raise KeyboardInterrupt
-
-
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 1), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("arguments", [TINY, SWEEP], ids=["run", "multirun"])
-def test_ctrl_c_names_resume_where_there_is_something_to_resume(
-    arguments: tuple[str, ...], run_pipeline, client, monkeypatch
+def test_a_signal_names_resume_where_there_is_something_to_resume(
+    arguments: tuple[str, ...], number: int, status: int, run_pipeline, client, monkeypatch
 ) -> None:
+    before = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", interrupted)
+        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", lambda *_, **__: signal.raise_signal(number))
         stopped = run_pipeline(*arguments)
-    assert (stopped.status, stopped.err.splitlines()[-1]) == (1, "stopped; resume=true goes on from here")
+    signal.signal(signal.SIGTERM, before)
+    assert (stopped.status, stopped.err.splitlines()[-1]) == (status, "stopped; resume=true goes on from here")
     assert run_pipeline(*arguments, "resume=true").status == 0
     assert "KILLED" not in {run.info.status for run in runs(client)}
 
@@ -156,7 +156,7 @@ def test_ctrl_c_names_no_resume_where_there_is_none(
 ) -> None:
     (store / "mlflow.db").unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(place, interrupted)
+        patch.setattr(place, lambda *_, **__: signal.raise_signal(signal.SIGINT))
         stopped = run_pipeline(*arguments)
     assert (stopped.status, stopped.err.splitlines()[-1]) == (1, "stopped; no run is kept that could be resumed")
 
