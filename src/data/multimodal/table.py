@@ -11,6 +11,7 @@ import pandas as pd
 
 from data.base import DataError
 from data.drawn_parts import Rows, Shares, drawn
+from data.files.column_names import column_name
 from data.files.table_files import TextFormat
 from data.multimodal.labels import labels_of
 from data.multimodal.text import word_steps
@@ -96,6 +97,7 @@ def load_utterances(
     samples, drawn under the seed. delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, row, column) for what cannot be read or split.
     """
+    label, group = column_name(label, "label"), column_name(group, "group")
     table = UtteranceTable.read(path, TextFormat(delimiter, decimal, texts=(label, *([group] if group else []))))
     columns = modality_columns(table, {label, *([group] if group else [])})
     told = labels_of(table, label, labels)

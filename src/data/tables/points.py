@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from data.base import DataError
+from data.files.column_names import column_name, column_names
 from data.files.table_files import TextFormat, existing_file, read_frame
 from data.points import Points, check_points, random_split, some_of
 from data.ranges import Count, Seed, Share
@@ -38,6 +39,7 @@ def load(
     for what cannot be read, and for a part without a row.
     """
     file = existing_file(path)
+    target, columns = column_name(target, "target"), column_names(columns)
     if target is None:
         raise DataError("points: name the column to predict; give", give={"target": "COLUMN"})
     text = TextFormat(delimiter, decimal, skips_blank=True)

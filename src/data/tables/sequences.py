@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from data.base import DataError, Dataset, Sequences
+from data.files.column_names import column_name, column_names
 from data.files.table_files import Table, TextFormat, existing_file, read_frame
 from data.ranges import Seed, Share
 from data.split import split_sequences
@@ -182,19 +183,22 @@ def _read(
     if group is None and time is None:
         warn_of_blank_lines(table, file)
     others = {name for name in (group, time) if name}
-    chosen = feature_columns(table, file, columns, others)
+    chosen = feature_columns(table, file, column_names(columns), others)
     use = Use.of_file(file, text, of_model=of_model)
     return sequences_of(table.frame, file, chosen, group=group, time=time, use=use), chosen, file
 
 
-def refuse_units(units: object, names: Sequence[str], file: Path) -> None:
-    """Raises DataError for units that are not given by column, and for a column that the file does not have."""
+def units_of(units: object, names: Sequence[str], file: Path) -> tuple[str, ...]:
+    """Returns the unit of each column, "" where none is given. Raises DataError for units that are not given by column,
+    and for a column that the file does not have."""
     if not isinstance(units, dict | None):
         example = {"units": {names[0]: units}}
         raise DataError(f"units={units} names no column; give each its unit, as in", give=example)
-    unknown = sorted(set(units or {}) - set(names))
+    named = {column_name(name, "units"): unit for name, unit in (units or {}).items()}
+    unknown = sorted(set(named) - set(names))
     if unknown:
         raise DataError(f"units names {', '.join(unknown)}, which is no column of {file}")
+    return tuple(named.get(name, "") for name in names)
 
 
 def load_table(
@@ -218,6 +222,7 @@ def load_table(
     delimiter, decimal: of a text file, see `data.files.table_files.TextFormat`.
     Raises DataError (one line: file, column, row) for what cannot be read or split.
     """
+    group, time = column_name(group, "group"), column_name(time, "time")
     sequences, names, file = _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)
     for name in TAKEN:
         if name in names:
@@ -226,14 +231,14 @@ def load_table(
                 "it, name it as group or as time, or leave it out of columns"
             )
     parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
-    refuse_units(units, names, file)
+    told = units_of(units, names, file)
     return Dataset(
         name=file.name.split(".")[0],
         train=parts[0],
         validation=parts[1],
         test=parts[2],
         feature_names=tuple(names),
-        units=tuple((units or {}).get(name, "") for name in names),
+        units=told,
         source=f"{SOURCE}{file.name}",
         time_name=time,
         group_name=group,
