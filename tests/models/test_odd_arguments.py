@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
@@ -63,6 +64,8 @@ def test_sizes_beyond_any_memory_are_refused_at_once(kind: Any, name: str, most:
         ({"traces": "fast"}, "traces must be a list of numbers above 0, got 'fast'"),
         ({"target": NESTED}, r"target must be the name of a column or a list of names, got \[\[1\]\]"),
         ({"covariates": [NESTED]}, "covariates must be the name of a column or a list of names"),
+        ({"target": True}, "target must be the name of a column or a list of names, got True"),
+        ({"target": np.array([True, False])}, "target must be the name of a column or a list of names"),
         ({"calendar": np.array(["hour"])}, 'calendar must be "auto" or a list'),
     ],
 )
@@ -111,6 +114,24 @@ def test_numbers_of_numpy_are_taken() -> None:
     three: Any = np.int64(3)
     found = own.backtest(ROWS, horizon=three, step=three, first=three)
     np.testing.assert_array_equal(found.forecast, own.backtest(ROWS, horizon=3, step=3, first=3).forecast)
+
+
+@pytest.mark.parametrize(
+    ("target", "forecast"),
+    [
+        (np.int64(0), [0]), ([np.int64(1)], [1]), (np.array([1, 0]), [1, 0]), (pd.RangeIndex(2), [0, 1]),
+        (np.array("b"), ["b"]), (pd.Index(["b"]), ["b"]),
+    ],
+)  # fmt: skip
+def test_names_of_columns_are_taken_as_pandas_and_numpy_have_them(
+    target: Any, forecast: list[Any], tmp_path: Path
+) -> None:
+    table = pd.DataFrame(ROWS, columns=["a", "b"] if isinstance(forecast[0], str) else [0, 1])
+    fitted = VARForecaster(orders=2, target=target).fit(table)
+    ahead = fitted.predict(2)
+    assert ahead.columns.tolist() == forecast
+    fitted.save(tmp_path / "saved")
+    pd.testing.assert_frame_equal(VARForecaster.load(tmp_path / "saved").predict(2), ahead)
 
 
 def cut_off(path: Path) -> None:

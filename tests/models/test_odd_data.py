@@ -128,3 +128,9 @@ def test_columns_that_read_alike_are_refused() -> None:
     table = pd.DataFrame(ROWS, columns=pd.Index([1, "1"], dtype=object))
     with pytest.raises(ValueError, match="X has a column called by a number and one by the same text; rename one"):
         VARForecaster(orders=2).fit(table)
+
+
+def test_columns_that_are_called_by_truth_values_are_refused() -> None:
+    table = pd.DataFrame(ROWS, columns=pd.Index([True, False]))
+    with pytest.raises(ValueError, match=r"^a column of X is called True; name columns by texts or whole numbers$"):
+        VARForecaster(orders=2).fit(table)

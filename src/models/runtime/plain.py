@@ -7,8 +7,6 @@ from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 
 def class_name(kind: type) -> str:
     """Returns the full name of a class."""
@@ -16,12 +14,13 @@ def class_name(kind: type) -> str:
 
 
 def plain(value: Any, name: str) -> Any:
-    """Returns a value as JSON has it; a tuple by that name, a record of this package as its class and its fields.
+    """Returns a value as JSON has it; a tuple by that name, a record of this package as its class and its fields, and
+    an array or an index of one axis as a list.
 
     Raises ValueError for what could not be read again.
     """
-    if isinstance(value, np.generic):
-        value = value.item()
+    if hasattr(value, "tolist") and value.ndim < 2:
+        value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):

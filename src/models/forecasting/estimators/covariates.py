@@ -18,7 +18,7 @@ from models.forecasting.estimators.calendar import (
     names_of_waves,
     season_waves,
 )
-from models.forecasting.estimators.input import Rows
+from models.forecasting.estimators.input import Rows, is_label
 from models.runtime.parameters import shown
 
 
@@ -75,16 +75,22 @@ class Columns(NamedTuple):
 
 
 def as_labels(given: Any, name: str) -> tuple[Any, ...]:
-    """Returns a label, or several, as a tuple. Raises TypeError for what is neither."""
+    """Returns a label, or several, as a tuple of texts and whole numbers of Python's own, from an array or index too.
+    Raises TypeError for what is neither, a truth value among them."""
     if given is None:
         return ()
-    if isinstance(given, str | int):
-        return (given,)
-    if not isinstance(given, Sequence) or not all(isinstance(label, str | int) for label in given):
+    several = _of_python(given)
+    labels = tuple(map(_of_python, several)) if isinstance(several, Sequence) and not is_label(several) else (several,)
+    if not all(map(is_label, labels)):
         raise TypeError(f"{name} must be the name of a column or a list of names, got {shown(given)}")
-    if len(set(given)) < len(given):
-        raise ValueError(f"{name} names a column twice: {', '.join(map(str, given))}")
-    return tuple(given)
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"{name} names a column twice: {', '.join(map(str, labels))}")
+    return labels
+
+
+def _of_python(given: Any) -> Any:
+    """Returns numbers of NumPy, arrays and indexes as numbers and lists of Python's own; anything else as it is."""
+    return given.tolist() if hasattr(given, "tolist") else given
 
 
 def check_calendar(calendar: Any) -> None:

@@ -182,6 +182,11 @@ def _read_groups(index: Any, values: np.ndarray, labels: tuple[Any, ...], name: 
     return Rows(groups, labels, Form("frame", "groups", index.names[0]))
 
 
+def is_label(given: Any) -> bool:
+    """Says whether a column may be called so: a text or a whole number, which a truth value is not."""
+    return isinstance(given, str | int) and not isinstance(given, bool)
+
+
 def check_labels(frame: pd.DataFrame, name: str) -> tuple[Any, ...]:
     """Returns the names of a table's columns. Raises ValueError for none, for several levels, and for names that are
     neither texts nor whole numbers, or differ by that alone."""
@@ -190,7 +195,7 @@ def check_labels(frame: pd.DataFrame, name: str) -> tuple[Any, ...]:
     labels = tuple(int(label) if isinstance(label, np.integer) else label for label in frame.columns)
     if not labels:
         raise ValueError(f"{name} has no columns")
-    wrong = [label for label in labels if not isinstance(label, str | int)]
+    wrong = [label for label in labels if not is_label(label)]
     if wrong:
         raise ValueError(f"a column of {name} is called {wrong[0]!r}; name columns by texts or whole numbers")
     if len(set(map(str, labels))) < len(set(labels)):
