@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 COMMA_NUMBER = re.compile(r"([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)")
-OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}")  # as people write it
+OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}([ T]+\d{1,2}:.*)?")  # as people write it
+DAYS_FIRST = "in Python pd.to_datetime(column, dayfirst=True) reads those of days before months"
 PARTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # points that part thousands
 
 
@@ -43,7 +44,7 @@ def said_of_cell(cell: str, decimal: str) -> str:
     """Says, in brackets, what to write for a date that is no ISO date, or as `said_of_point`; nothing for any other
     cell."""
     if OTHER_DATE.fullmatch(cell.strip()) is not None:
-        return " (write dates as year-month-day, such as 2024-12-31)"
+        return f" (write dates as year-month-day, such as 2024-12-31; {DAYS_FIRST})"
     return said_of_point(cell, decimal)
 
 

@@ -423,12 +423,12 @@ def test_times_that_repeat_are_advised_with_what_tells_series_apart(
         read_sequences(str(path), columns=None)
 
 
-@pytest.mark.parametrize("cell", ["31.12.2023", "12/31/2023", "31-12-23"])
+@pytest.mark.parametrize("cell", ["31.12.2023", "12/31/2023", "31-12-23", "31.12.2023 00:00", "1/31/24  9:30:00 PM"])
 @pytest.mark.parametrize("decimal", ["point", "comma"])
 def test_dates_as_people_write_them_are_told_how_to_write(cell: str, decimal: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"day;x\n{cell};1\n{cell};2\n")
-    said = re.escape("(write dates as year-month-day, such as 2024-12-31)")
+    said = re.escape("(write dates as year-month-day, such as 2024-12-31; in Python pd.to_datetime(column, dayfirst")
     with pytest.raises(DataError, match=f"'{cell}' is neither a finite number nor an ISO date {said}"):
         read_sequences(str(path), columns=["x"], time="day", delimiter="semicolon", decimal=decimal)
     with pytest.raises(DataError, match=f"'{cell}' is not a finite number {said}"):
