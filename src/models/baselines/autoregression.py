@@ -94,7 +94,7 @@ def fit_autoregression(
     """
     rows = lag_rows(*train, order)
     if not len(rows.inputs):
-        raise ValueError(f"no training step has {order} observed steps before it; an autoregression cannot be fitted")
+        raise ValueError(f"no training step has {order} observed steps before it; take a lower order, or fill the gaps")
     held_out, moments = lag_rows(*validation, order), centred_moments(rows)
     fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
     readout, place = least_validation_error(fits, held_out)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
 from models.baselines.kalman import KalmanFilter
@@ -29,7 +31,9 @@ from models.runtime.parameters import MOST_UNITS, number, whole_number
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:
-    """Returns one whole number of at least 1, or several. Raises TypeError or ValueError for anything else."""
+    """Returns one whole number of at least 1, or several, in an array say. Raises TypeError or ValueError for anything
+    else."""
+    given = given.tolist() if isinstance(given, np.ndarray) else given
     numbers = [given] if not isinstance(given, Sequence) or isinstance(given, str | bytes) else list(given)
     if not numbers:
         raise ValueError(f"{name} is empty; give at least one number")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import LastValueForecaster, NoStateForecaster, SeasonalNaiveForecaster, VARForecaster
+from models import LastValueForecaster, NoStateForecaster, PSRNNForecaster, SeasonalNaiveForecaster, VARForecaster
 from models.forecasting.readouts.settings import GroupedSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
@@ -84,9 +84,10 @@ def test_a_step_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
     [
         SeasonalNaiveForecaster(season=np.int64(6)), LastValueForecaster(season=np.int64(6)),
         NoStateForecaster(season=np.int64(6), lags=np.int64(2)), VARForecaster(orders=np.int64(2)),
+        VARForecaster(orders=np.array([2, 3])), PSRNNForecaster(count=3, traces=np.array([0.5, 2.0])),
         NoStateForecaster(readout=GroupedSettings(lags=np.int64(2))),
     ],
-    ids=["seasonal naive", "last value", "lags", "orders", "readout"],
+    ids=["seasonal naive", "last value", "lags", "orders", "several orders", "traces", "readout"],
 )  # fmt: skip
 def test_numbers_of_numpy_are_saved_as_python_s_own(forecaster: Any, tmp_path: Path) -> None:
     fitted = forecaster.fit(table(pd.RangeIndex(120)))

@@ -101,7 +101,7 @@ def test_baseline_errors() -> None:
         fit_autoregression(part, part, order=4, ridges=[1.0], scale="none")
     values = torch.zeros(1, 9, 1)
     mask = (torch.arange(9) % 2 == 0)[None, :, None]
-    with pytest.raises(ValueError, match="no training step has 2 observed steps before it"):
+    with pytest.raises(ValueError, match="no training step has 2 observed steps before it; take a lower order"):
         fit_autoregression((values, mask, mask), (values, mask, mask), order=2, ridges=[1.0], scale="none")
 
 
