@@ -34,15 +34,26 @@ def check_series(series: Sequence[np.ndarray]) -> None:
             raise ValueError(f"infinite value in row {row}, feature {column} of series {i}; leave it empty or mend it")
 
 
+def check_list(series: Any, name: str) -> None:
+    """Raises ValueError for a single table or array in place of a list of them, and for an empty list. name: of the
+    argument."""
+    if is_frame(series) or getattr(series, "ndim", 3) < 3:
+        raise ValueError(f"{name} is a single {type(series).__name__}; give a list of tables or arrays, as in [{name}]")
+    if not len(series):
+        raise ValueError(f"no series to forecast in {name}; give a list of tables or arrays (time, feature)")
+
+
 def arrays_of(
-    series: Sequence[np.ndarray | pd.DataFrame], names: tuple[str, ...] | None = None
+    series: Sequence[np.ndarray | pd.DataFrame], names: tuple[str, ...] | None = None, *, name: str = "series"
 ) -> tuple[list[np.ndarray], tuple[str, ...]]:
     """Returns the series as arrays (time, feature), NaN where nothing was observed, and the names of the features.
 
     names: of the features, by which tables are read; arrays have them in this order. None takes the names of the first
-    table's columns, and for arrays feature_0, feature_1 and so on. Raises ValueError for tables beside arrays, for
-    another number of features than names, and as `check_series` and `models.forecasting.frame.values_of` do.
+    table's columns, and for arrays feature_0, feature_1 and so on. name: of the argument, for errors. Raises ValueError
+    for tables beside arrays, for another number of features than names, and as `check_list`, `check_series` and
+    `models.forecasting.frame.values_of` do.
     """
+    check_list(series, name)
     given: list[Any] = list(series)
     tables = sum(map(is_frame, given))
     if 0 < tables < len(given):

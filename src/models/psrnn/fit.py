@@ -180,7 +180,7 @@ def fit_forecaster(
     The rest: see `fit`. Raises ValueError for series of other shapes and for a feature without an observation.
     """
     arrays, names = arrays_of(series)
-    held_out = None if validation is None else arrays_of(validation, names)[0]
+    held_out = None if validation is None else arrays_of(validation, names, name="validation")[0]
     fitted_to, held_out = (arrays, held_out) if held_out is not None else cut_in_time(arrays)
     units = units_of(fitted_to)
     first = max(FIRST_SCORED, readout.lags)

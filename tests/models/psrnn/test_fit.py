@@ -212,6 +212,21 @@ def test_series_that_cannot_be_fitted_are_refused(series: list[np.ndarray], mess
         fit_forecaster(series, features=DRAW, generators=generators_of(0))
 
 
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((pd.DataFrame(wave()),), r"series is a single DataFrame; give a list of tables or arrays, as in \[series\]$"),
+        ((wave(),), "series is a single ndarray; give a list"),
+        (([wave()], pd.DataFrame(wave())), r"validation is a single DataFrame; .* as in \[validation\]$"),
+        (([wave()], []), "no series to forecast in validation; give a list of tables or arrays"),
+    ],
+    ids=["table", "array", "table to validate", "nothing to validate"],
+)
+def test_a_single_series_in_place_of_a_list_is_refused(parts: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        fit_forecaster(*parts, features=DRAW, generators=generators_of(0))
+
+
 def test_a_constant_feature_is_forecast_as_it_is() -> None:
     series = np.stack([wave()[:, 0], np.full(300, 7.0)], 1)
     forecaster = fit_forecaster([series], features=DRAW, readout=ALONE, generators=generators_of(0))
