@@ -18,7 +18,9 @@ from sktime.forecasting.base import ForecastingHorizon
 from models.sktime_adapter import SktimeForecaster
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::FutureWarning:sktime", "ignore:on the validation part a naive", "ignore:the times of the index are uneven"
+    "ignore::FutureWarning:sktime",
+    "ignore:on the validation part a naive",
+    "ignore:the (times|numbers) of the index are uneven",
 )
 MONTHS = pd.period_range("2010-01", periods=62, freq="M")
 DAYS = pd.date_range("2024-01-01", periods=62, freq="D")

@@ -63,7 +63,7 @@ def uneven_index(kind: str) -> pd.Index:
     return index[kind]
 
 
-@pytest.mark.filterwarnings("ignore:the times of the index:UserWarning")
+@pytest.mark.filterwarnings("ignore:the (times|numbers) of the index:UserWarning")
 @pytest.mark.parametrize("kind", ["times", "numbers", "names"])
 def test_where_the_index_does_not_go_on_rows_are_numbered(kind: str) -> None:
     table = hourly_load(200)[["load"]].set_index(uneven_index(kind))

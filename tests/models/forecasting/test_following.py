@@ -59,7 +59,7 @@ def test_fractions_are_the_same_up_to_rounding() -> None:
     np.testing.assert_allclose(forecaster.predict(3, known=known.set_axis(known.index + 1e-6)), right)
 
 
-@pytest.mark.filterwarnings("ignore:the times of the index are uneven")
+@pytest.mark.filterwarnings("ignore:the (times|numbers) of the index are uneven")
 @pytest.mark.parametrize("index", [INDICES["times"], pd.RangeIndex(ROWS)], ids=["times", "numbers"])
 def test_an_uneven_index_tells_no_rows_to_come(index: pd.Index) -> None:
     data = table(index)

@@ -231,6 +231,7 @@ def test_the_step_of_fit_is_the_same_in_pieces_of_it(freq: str, zone: str | None
         forecaster.predict(1, data[first : first + 11])
 
 
+@pytest.mark.filterwarnings("ignore:the numbers of the index are uneven")
 def test_a_season_is_never_read_from_numbers_that_stand_in() -> None:
     data = day_waves(pd.RangeIndex(360))
     forecaster = VARForecaster(orders=1, season=24).fit(data[:300])

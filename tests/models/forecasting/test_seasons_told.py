@@ -48,7 +48,7 @@ def test_a_row_that_is_missing_moves_no_other_row_in_its_season(index: pd.Index)
     )
 
 
-@pytest.mark.filterwarnings("ignore:the times of the index are uneven, and each row counts as one step; put")
+@pytest.mark.filterwarnings("ignore:the (times|numbers) of the index are uneven, and each row counts as one step; put")
 @pytest.mark.parametrize("index", [DAYS, pd.RangeIndex(1, 201)], ids=["days", "numbers"])
 def test_a_forecast_after_a_missing_row_is_in_its_place_in_the_season(index: pd.Index) -> None:
     data = noisy(200, index, 7)
@@ -73,8 +73,10 @@ def test_a_season_of_rows_is_said_where_the_index_ends_uneven(index: pd.Index, n
     assert list(forecaster.predict(2).index) == [1, 2]
 
 
-def test_uneven_numbers_need_no_word_without_a_season() -> None:
-    assert len(VARForecaster(orders=8).fit(noisy(200, pd.RangeIndex(200), 7).drop([180])).predict(2)) == 2
+def test_uneven_numbers_are_warned_of_without_a_season_too() -> None:
+    with pytest.warns(UserWarning, match="^the numbers of the index are uneven, and each row counts as one step; put"):
+        forecaster = VARForecaster(orders=8).fit(noisy(200, pd.RangeIndex(200), 7).drop([180]))
+    assert list(forecaster.predict(2).index) == [1, 2]
 
 
 def noisy(rows: int, index: pd.Index, season: int) -> pd.DataFrame:
@@ -193,6 +195,7 @@ def even(rows: int = 60) -> pd.DataFrame:
     return hours(rows).assign(price=np.arange(rows) % 5)
 
 
+@pytest.mark.filterwarnings("ignore:the numbers of the index are uneven")
 @pytest.mark.parametrize(
     ("parameters", "data", "message"),
     [

@@ -87,7 +87,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
         X: see the class. y is there for scikit-learn's sake and left aside. Where a naive forecast, the last value or
         that of a season before, is better on the validation part, over all steps or clearly so at some, a `UserWarning`
-        says so; so does one where the times of the index are uneven, or its dates are texts.
+        says so; so does one where the times or numbers of the index are uneven, or its dates are texts.
         Raises TypeError and ValueError, in one line, for parameters and data that make no sense; what was fitted
         before is then still there.
         """

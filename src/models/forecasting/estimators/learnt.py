@@ -97,7 +97,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))
     season = season_of(estimator) or shortest_season(observed)
-    uneven = any(is_uneven(group, columns) for group in groups)
+    uneven = any(map(is_uneven, groups))
     learnt = Learnt(
         forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven
     )

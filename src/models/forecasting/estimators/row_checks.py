@@ -25,9 +25,9 @@ OFFSET = re.compile(r":\d\d(?:[.,]\d+)?\s*([+-]\d\d(?::?\d\d)?|Z)$")  # of a tex
 
 def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
-    targets that were not observed in the held-out part. Warns of uneven times, of uneven numbers
-    where a season counts rows, of dates that are no times of pandas, of columns that may be rounding of others, of a
-    column without a name that counts the rows, and of a target that may say when."""
+    targets that were not observed in the held-out part. Warns of uneven times and numbers, of dates that are no times
+    of pandas, of columns that may be rounding of others, of a column without a name that counts the rows, and of a
+    target that may say when."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -46,9 +46,8 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
 
 
 def say_uneven(groups: Sequence[Group], columns: Columns, *, stacklevel: int) -> None:
-    """Warns once of series whose times, spans or fractions are uneven, or whose numbers are where a season counts
-    rows, by the first of them."""
-    uneven = [group for group in groups if is_uneven(group, columns)]
+    """Warns once of series whose times, spans or numbers are uneven, by the first of them."""
+    uneven = [group for group in groups if is_uneven(group)]
     if not uneven:
         return
     index: Any = uneven[0].index
@@ -62,15 +61,12 @@ def say_uneven(groups: Sequence[Group], columns: Columns, *, stacklevel: int) ->
     )
 
 
-def is_uneven(group: Group, columns: Columns) -> bool:
-    """Says whether the times, spans or fractions of a series are uneven, or its numbers where a season counts rows."""
+def is_uneven(group: Group) -> bool:
+    """Says whether the times, spans or numbers of a series are uneven."""
     index = group.index
     if index is None or len(index) < 3:
         return False
-    if index.dtype.kind == "f":
-        return even_step(index) is None
-    numbers = index.dtype.kind in "iu" and not hasattr(index, "step")
-    return _has_uneven_times(index) or (numbers and _counts_in_season(columns))
+    return even_step(index) is None if index.dtype.kind in "iuf" else _has_uneven_times(index)
 
 
 def check_season(groups: Sequence[Group], season: int, share: float) -> None:
