@@ -108,8 +108,7 @@ def check_fitted(method: Any, fitted: Any, *, kept: bool) -> None:
 def check_kept(method: Any, model: Any) -> None:
     """Raises PipelineError where a model cannot be saved and loaded, or predicts otherwise afterwards."""
     names = tuple(f"column_{i}" for i in range(model.predict(model.initial_state(1)).shape[1]))
-    dtype = next((t.dtype for t in model.state_dict().values() if t.is_floating_point()), torch.float64)
-    ones = torch.ones(len(names), dtype=dtype)
+    ones = torch.ones(len(names), dtype=torch.float64)
     first = Forecaster(model, mean=0 * ones, scale=ones, feature_names=names)
     series = np.random.default_rng(0).normal(size=(ROWS, len(names)))
     try:
