@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -48,3 +49,36 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Holds the lock of a file, which is made if need be, during the block. Raises BlockingIOError without `wait`."""
     with opened_locked(path, wait=wait):
         yield
+
+
+def sign(file: TextIO) -> None:
+    """Writes the number of this process and the name of its host into a file whose lock it holds, in place of what
+    stood there."""
+    file.truncate(0)
+    file.write(f"{os.getpid()} {socket.gethostname()}\n")
+    file.flush()
+
+
+def holder_of(path: Path) -> str:
+    """Returns, as words of a message, who has signed a file that is locked: "process NUMBER on HOST".
+
+    Returns "another process" where nobody has signed it yet, or where a process of this host did that has ended: the
+    one that holds the lock now is about to sign.
+    """
+    words = list[str]()
+    with suppress(FileNotFoundError):
+        words = path.read_text(encoding="utf-8").split()
+    if len(words) != 2 or (words[1] == socket.gethostname() and not goes_on(int(words[0]))):
+        return "another process"
+    return f"process {words[0]} on {words[1]}"
+
+
+def goes_on(process: int) -> bool:
+    """Returns whether there is a process of this number on this host."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it belongs to somebody else
+        return True
+    return True

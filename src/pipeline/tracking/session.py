@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from models.runtime.collectives import text_of_first_rank
 from pipeline.compare.comparison import RESUMED
 from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
-from pipeline.host.locks import opened_locked
+from pipeline.host.locks import holder_of, opened_locked, sign
 from pipeline.host.passwords import masked
 from pipeline.host.paths import store_folder
 from pipeline.host.signals import by_signal
@@ -197,13 +197,14 @@ def lock_in(folder: Path) -> TextIO:
 @contextmanager
 def held(what: str, run_id: str) -> Iterator[Path]:
     """Keeps other processes away from the run of that id, and yields its folder of checkpoints, which is made if need
-    be. Raises PipelineError when one of them has it. what: "run" or "multirun"."""
+    be. Raises PipelineError when one of them has it, and names that process. what: "run" or "multirun"."""
     folder = checkpoints_of(run_id)
     try:
         lock = lock_in(folder)
     except BlockingIOError:
-        raise PipelineError(f"{what} {run_id} still goes on in another process; wait or stop it") from None
+        raise PipelineError(f"{what} {run_id} still goes on in {holder_of(folder / LOCK)}; wait or stop it") from None
     with lock:
+        sign(lock)
         yield folder
 
 

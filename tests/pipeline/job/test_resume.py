@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -56,7 +58,8 @@ def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store
     with file_lock(store / "checkpoints" / run.info.run_id / "lock", wait=False):
         for typed in ("true", "auto"):
             error = run_pipeline(*told, f"resume={typed}").error
-            assert error.startswith(f"error: run {run.info.run_id} still goes on in another process; wait or stop it")
+            here = f"process {os.getpid()} on {socket.gethostname()}"  # which has signed the lock before it failed
+            assert error.startswith(f"error: run {run.info.run_id} still goes on in {here}; wait or stop it")
     resumed = run_pipeline(*told, "resume=true", "run_name=typed_now")
     assert resumed.status == 0, resumed.err
     assert runs(client)[0].info.status == "FINISHED"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TextIO
@@ -13,7 +15,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from logged import only_run
-from pipeline.host.errors import Pruned
+from pipeline.host.errors import PipelineError, Pruned
 from pipeline.tracking import session
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.run_request import RunRequest
@@ -113,3 +115,11 @@ def test_a_lock_whose_folder_another_process_takes_away_is_made_again(tmp_path: 
         assert len(calls) == 2
         with pytest.raises(BlockingIOError):
             session.lock_in(folder)
+
+
+def test_who_is_refused_a_run_is_told_which_process_has_it(store: Path) -> None:
+    said = rf"^multirun 0a still goes on in process {os.getpid()} on {socket.gethostname()}; wait or stop it$"
+    with session.held("multirun", "0a") as folder:
+        assert folder == store / "checkpoints" / "0a"
+        with pytest.raises(PipelineError, match=said), session.held("multirun", "0a"):
+            pass
