@@ -62,6 +62,14 @@ def seconds_of(folder: Path) -> float:
     return float(json.loads((folder / SECONDS).read_text(encoding="utf-8")))
 
 
+def forget_states(folder: Path, *, result: str | None = None) -> None:
+    """Deletes the states of trainings, NPZ files, from the folder of a stage whose result is there. result: the name of
+    its file, where that is an NPZ file, too. A process that was stopped meanwhile leaves the rest to the next one."""
+    for path in folder.glob("*.npz"):
+        if path.name != result:
+            path.unlink()
+
+
 def made_once(name: str, mark: str, file: str, make: Callable[[], str], *, version: int, kept: bool) -> str:
     """Returns a text that the first run that wants it makes; later runs read it from the stage's folder, and say so.
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.job.clock import Clock
-from pipeline.job.shared import made_once, one_at_a_time, seconds_of, shared_stage, timed
+from pipeline.job.shared import forget_states, made_once, one_at_a_time, seconds_of, shared_stage, timed
 from pipeline.job.study import Study
 from pipeline.tracking.off import Untracked
 from pipeline.tracking.run_request import RunRequest, without
@@ -97,3 +97,14 @@ def test_what_is_passed_over_changes_no_fingerprint(settings: dict[str, Any], sa
     assert without(first, ("seed", "model.count")) == {"model": {"units": 4}}
     assert RunRequest(first, "e", "n", "c", {}).mark != RunRequest(first, "e", "n", "c", {}, content="texts").mark
     assert RunRequest(first, "e", "n", "c", {}).mark != RunRequest(first, "e", "n", "c", {}, ("seed",)).mark
+
+
+def test_states_of_trainings_are_forgotten_and_the_result_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    others = {"lock", "validation.json", "model/weights.npz", "learned.npz"}
+    for name in (*others, "base.npz", "base.best3.npz"):
+        (tmp_path / name).touch()
+    forget_states(tmp_path, result="learned.npz")
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == others
+    forget_states(tmp_path)
+    assert not (tmp_path / "learned.npz").exists()

@@ -18,6 +18,7 @@ from models.experts.objective import EncodedPairs, measure
 from models.experts.scores import corpus_score
 from models.runtime.seeding import derived
 from pipeline.job import checkpoint
+from pipeline.job.shared import forget_states
 from pipeline.job.study import Study
 from pipeline.systems.experts.arms import idle, tag_of
 from pipeline.systems.experts.config import ExpertsConfig, FitConfig
@@ -131,12 +132,14 @@ def network_in(
         tqdm.write(f"translator of {len(base.tasks)} tasks: found, trained before ({folder})")
         with checkpoint.fitting(path):
             network.load_state_dict(saved.tensors)
+        forget_states(folder, result=BASE)
         return network.eval()
     encoded = of_parts(loaded.encoded, len(base.tasks), old=True)
     validation = Validation(base, loaded.vocabulary, encoded.parts["validation"], settings.fit.bleu)
     objective = objective_of(settings, network, encoded)
     fitted = fit_network(settings, objective, validation, here._replace(folder=folder), stage="base")
     checkpoint.save(path, fitted.network.state_dict(), {})
+    forget_states(folder, result=BASE)
     return fitted.network.eval()
 
 

@@ -19,6 +19,7 @@ from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow, Measures
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
+from pipeline.job.shared import forget_states
 from pipeline.job.study import Study
 from pipeline.systems.ssgp.config import AutoencoderConfig, SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints, with_inputs
@@ -73,10 +74,9 @@ def autoencoder_in(folder: Path, inputs: Tensor, own: AutoencoderConfig, seed: i
     path = folder / "trained.npz"
     saved = checkpoint.find(path)
     if saved is None:
-        training = folder / "training.npz"
-        model = fit_autoencoder(inputs, own, seed=seed, path=training)
+        model = fit_autoencoder(inputs, own, seed=seed, path=folder / "training.npz")
         checkpoint.save(path, model.state_dict(), {})
-        training.unlink()
+        forget_states(folder, result=path.name)
         return model
     tqdm.write(f"autoencoder of seed {seed}: found, trained before ({folder})")
     model = new_autoencoder(inputs, latent=own.latent, components=own.components, seed=seed)

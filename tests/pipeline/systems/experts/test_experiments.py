@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -68,13 +69,17 @@ def test_the_parent_has_tables_claims_and_a_page_that_is_made_again(run_pipeline
     assert again.partition("## Files")[0] == before.partition("## Files")[0]
 
 
-def test_few_pairs_teach_new_tasks_and_adapters_leave_the_old_ones_alone(run_pipeline: Callable, client) -> None:
+def test_few_pairs_teach_new_tasks_and_adapters_leave_the_old_ones_alone(
+    run_pipeline: Callable, client, store: Path
+) -> None:
     """Both jobs take the translator of the old tasks that the first of them has trained."""
     ciphers = ("data=ciphers", "~data.languages", "+data.languages=5", "fewshot.languages=[c4,c5]")
     result = run_pipeline("+experiment=experts_fewshot", "size=tiny", "seed=0", *ciphers, "fewshot.pairs=2", *SMALL,
                           "experts.variant=static-adapters,static-all", "fewshot.learning_rate=0.1")  # fmt: skip
     assert result.status == 0, result.err
     assert "translator of 3 tasks: found, trained before" in result.out + result.err
+    (kept,) = (store / "shared").glob("translator-*")
+    assert {path.name for path in kept.iterdir()} == {"learned.npz", "lock"}
     (parent,), jobs = runs_of(client)
     found = {run.data.tags["adapt"]: run.data.metrics for run in jobs}
     for metrics in found.values():

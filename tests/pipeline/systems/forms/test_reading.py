@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -89,7 +90,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
 
 
 def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
-    run_pipeline: Callable, client, monkeypatch
+    run_pipeline: Callable, client, store: Path, monkeypatch
 ) -> None:
     asked = (*OWN, *SMALL, *SUMMARY, "recognition.batch=3", "recogniser.units=8", QUICK,
              "forms.moved=0.3", "forms.moved_after=0.5")  # fmt: skip
@@ -98,6 +99,8 @@ def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     stopped = only_run(client)
     steps = len(losses)
     assert stopped.data.tags["recogniser.found"] == "false"
+    (kept,) = (store / "shared").glob("forms-recogniser-*")
+    assert {path.name for path in kept.iterdir()} == {"lock", "model", "seconds.json", "validation.json"}
     assert stopped.data.metrics["recogniser/validation_cer_moved_boxes"] > 0
     result = run_pipeline(*asked, "forms.boxes=truth")
     assert result.status == 0, result.err

@@ -24,7 +24,7 @@ from models.forms.recognise.recogniser import Recogniser
 from models.forms.recognise.saved import load_recogniser, save_recogniser
 from pipeline.host.atomic import written_whole
 from pipeline.job.curve import Progress
-from pipeline.job.shared import seconds_of, timed, versioned
+from pipeline.job.shared import forget_states, seconds_of, timed, versioned
 from pipeline.job.study import Study
 from pipeline.systems.forms.checks import page_reader_of
 from pipeline.systems.forms.config import FormsConfig
@@ -150,6 +150,7 @@ def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], fi
             with timed(folder, begun=begun):
                 own = make(here._replace(folder=folder))
             curve = kept(folder, own)
+        forget_states(folder)
         if found or begun:
             here.clock.spent_before(seconds_of(folder))
         validation = float(json.loads((folder / SCORE).read_text(encoding="utf-8")))
