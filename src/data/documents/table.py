@@ -121,13 +121,13 @@ def documents_of(table: WordTable) -> list[Document]:
         warnings.warn(f"{table.file}: {int((~seen).sum())} rows without a word are left out", stacklevel=3)
     boxes = np.column_stack([table.numbers(name) for name in SIDES]).astype(np.float32)
     sizes = np.column_stack([table.numbers(name) for name in SIZE])
-    tags = table.texts(TAG) if TAG in table.frame.columns else []
+    tags = tags_of(table, seen)
     labels = table.one_each(LABEL) if LABEL in table.frame.columns else [None] * len(table.starts)
     names = table.one_each(DOCUMENT)
     found = list[Document]()
     for i, rows in enumerate(np.split(np.arange(len(words)), table.starts[1:])):
         kept = rows[seen[rows]]
-        own = tuple((tags[row] or OUTSIDE) for row in kept) if tags else ()
+        own = tuple(tags[row] for row in kept) if tags else ()
         pages = table.pages[kept].clip(0).astype(np.int16)
         document = Document(
             f"{table.file}, document {names[i]}", tuple(words[row] for row in kept), boxes[kept], pages,
@@ -136,6 +136,26 @@ def documents_of(table: WordTable) -> list[Document]:
         document.check()
         found.append(document._replace(name=names[i]))
     return found
+
+
+def tags_of(table: WordTable, seen: np.ndarray) -> list[str]:
+    """Returns the tag of each row, O for an empty one; none where the table has no column of tags.
+
+    Warns, with the first row, of words without a tag in a column that writes O at other words: a document that nobody
+    has tagged looks the same. seen: the rows with a word, (row,).
+    """
+    if TAG not in table.frame.columns:
+        return []
+    tags, words = table.texts(TAG), np.flatnonzero(seen).tolist()
+    empty = [row for row in words if not tags[row]]
+    if empty and any(tags[row] == OUTSIDE for row in words):
+        warnings.warn(
+            f"{table.file}: {len(empty)} of {len(words)} words have no tag, the first in row {empty[0] + 2}, document "
+            f"{table.frame[DOCUMENT].iloc[empty[0]]}; they are taken for {OUTSIDE}, which others have; give them a "
+            "tag, or leave documents without tags out",
+            stacklevel=4,
+        )
+    return [tag or OUTSIDE for tag in tags]
 
 
 def page_sizes(table: WordTable, rows: np.ndarray, sizes: np.ndarray) -> tuple[Page, ...]:

@@ -81,7 +81,7 @@ def warn_of_missing_tags(documents: Sequence[Rows], cells: Sequence[Any]) -> Non
         name, row = empty[0]
         warnings.warn(
             f"{len(empty)} of {len(named)} words have no tag, the first in row {row}, document {name}; they are taken "
-            f"for {OUTSIDE}, which others have",
+            f"for {OUTSIDE}, which others have; give them a tag, or leave documents without tags out",
             stacklevel=5,
         )
 

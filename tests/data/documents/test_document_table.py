@@ -25,7 +25,7 @@ def frame(**changed: dict[int, Any]) -> pd.DataFrame:
         "word": [f"word{i}" for i in range(count)],
         "x0": [10, 30, 10, 30] * 3, "y0": [20] * count, "x1": [25, 45, 25, 45] * 3, "y1": [32] * count,
         "page_width": [600] * count, "page_height": [800] * count,
-        "tag": ["B-sum", "I-sum", "O", ""] * 3, "label": ["bill"] * 8 + ["letter"] * 4,
+        "tag": ["B-sum", "I-sum", "O", "O"] * 3, "label": ["bill"] * 8 + ["letter"] * 4,
     }  # fmt: skip
     own = pd.DataFrame(columns, dtype=object)
     for name, cells in changed.items():
@@ -100,6 +100,20 @@ def test_rows_of_characters_that_are_not_seen_are_left_out_with_a_warning(tmp_pa
         own = named(load(tmp_path, frame(word={2: "\u200b", 3: "Ne\u200bw"})))["a"]
     assert own.words == ("word0", "word1", "New")
     assert own.pages.tolist() == [0, 0, 1]
+
+
+def test_words_without_a_tag_among_others_that_have_o_are_counted(tmp_path: Path) -> None:
+    table = frame(tag=dict.fromkeys((2, 6, 7), ""), word={2: ""})  # one of the three is no word
+    said = (
+        r"own.csv: 2 of 11 words have no tag, the first in row 8, document b; they are taken for O, which others have; "
+        "give them a tag, or leave documents without tags out$"
+    )
+    with pytest.warns(UserWarning, match=said), pytest.warns(UserWarning, match="1 rows without a word"):
+        assert named(load(tmp_path, table))["b"].tags == ("B-sum", "I-sum", "O", "O")
+    table["tag"] = table["tag"].replace("O", "")
+    with pytest.warns(UserWarning, match="1 rows without a word") as others:  # empty is O throughout
+        assert named(load(tmp_path, table))["b"].tags == ("B-sum", "I-sum", "O", "O")
+    assert len(others) == 1
 
 
 def test_a_column_part_says_the_split(tmp_path: Path) -> None:
