@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import io
 import os
 import shlex
 import sys
@@ -40,9 +41,11 @@ def ensure_user() -> None:
 
 
 def prepare_environment() -> None:
-    """Makes libraries quiet, puts warnings in one line, and has Hydra hand errors to us instead of printing them
-    itself."""
+    """Makes libraries quiet, puts warnings in one line, has Hydra hand errors to us instead of printing them itself,
+    and writes each line on standard output at once, so that it stands in a log when it is said."""
     ensure_user()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     warnings.formatwarning = as_one_line
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")

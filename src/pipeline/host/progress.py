@@ -20,13 +20,14 @@ SECONDS = 30.0  # after which a log has one in any case
 
 class Lines:
     """Is a bar that writes whole lines to standard error: after each tenth of the whole, or after half a minute, and at
-    the end. total: None where it is not known. clock: gives seconds."""
+    the end. A line has the time that was taken and, where the whole is known, the time that is left at the same pace.
+    total: None where it is not known. clock: gives seconds."""
 
     def __init__(
         self, total: int | None, done: int, title: str, unit: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.total, self.n, self.title, self.unit, self.clock = total, done, title, unit, clock
-        self.told, self.shown = done, ""
+        self.told, self.shown, self.begun = done, "", done
         self.start = self.last = clock()
 
     def __enter__(self) -> Self:
@@ -61,9 +62,15 @@ class Lines:
     def _write(self) -> None:
         self.told, self.last = self.n, self.clock()
         of_all = f"/{self.total} {self.unit}s, {self.n / self.total:.0%}" if self.total else f" {self.unit}s"
-        taken = tqdm.format_interval(self.last - self.start)
         shown = f", {self.shown}" if self.shown else ""
-        tqdm.write(f"{self.title}: {self.n}{of_all}, {taken}{shown}", file=sys.stderr)
+        tqdm.write(f"{self.title}: {self.n}{of_all}, {self._times()}{shown}", file=sys.stderr)
+
+    def _times(self) -> str:
+        taken = self.last - self.start
+        if not self.total or self.n >= self.total:
+            return tqdm.format_interval(taken)
+        left = taken * (self.total - self.n) / (self.n - self.begun)
+        return f"{tqdm.format_interval(taken)}, {tqdm.format_interval(left)} left"
 
 
 Bar: TypeAlias = "tqdm[Any] | Lines"

@@ -85,7 +85,26 @@ def test_a_line_has_what_is_shown_and_begins_where_a_stopped_run_goes_on(capsys:
     with training_bar(10, "fit", done=8, unit="epoch") as bar:
         bar.set_postfix({"train": "0.5", "cer": "3"})
         bar.update()
-    assert capsys.readouterr().err == "fit: 9/10 epochs, 90%, 00:00, train=0.5, cer=3\n"
+    assert capsys.readouterr().err == "fit: 9/10 epochs, 90%, 00:00, 00:00 left, train=0.5, cer=3\n"
+
+
+def test_a_line_says_how_long_the_rest_takes_at_the_pace_of_what_this_process_did(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Lines(8, 2, "fit", "epoch", Seconds(60.0)) as bar:
+        for _ in range(6):
+            bar.update()
+    with Lines(None, 0, "fit", "epoch", lambda: 0.0) as bar:
+        bar.update()
+    assert capsys.readouterr().err.splitlines() == [
+        "fit: 3/8 epochs, 38%, 01:00, 05:00 left",
+        "fit: 4/8 epochs, 50%, 02:00, 04:00 left",
+        "fit: 5/8 epochs, 62%, 03:00, 03:00 left",
+        "fit: 6/8 epochs, 75%, 04:00, 02:00 left",
+        "fit: 7/8 epochs, 88%, 05:00, 01:00 left",
+        "fit: 8/8 epochs, 100%, 06:00",
+        "fit: 1 epochs, 00:00",
+    ]
 
 
 @pytest.mark.parametrize(("title", "drawn"), [("fit", True), ("", False)])
