@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -61,9 +62,13 @@ def how_it_ended(end: BaseException) -> tuple[str, dict[str, str]]:
 def close_after_error(run: Run, end: BaseException) -> None:
     """Closes the run; a store that is away becomes a warning, so that it does not hide the error itself.
 
-    A signal that comes meanwhile is left aside: when one of several ranks has failed, torchrun stops the others.
+    A signal that comes meanwhile is left aside: when one of several ranks has failed, torchrun stops the others. A
+    signal inside a statement of the store leaves its cursor in the frames of `end`, and with it the store locked, for
+    this process, too; they are cleared first.
     """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if by_signal(end):
+        traceback.clear_frames(end.__traceback__)
     try:
         status, tags = how_it_ended(end)
         run.finish(status, **tags)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TextIO
@@ -49,6 +51,24 @@ def test_sigterm_while_a_run_is_closed_leaves_its_status(end, of_others, status,
     run = only_run(client)
     assert run.info.status == status
     assert {key: run.data.tags[key] for key in ("error", "pruned") if key in run.data.tags} == tags
+
+
+def stopped_within_a_statement(path: Path, end: BaseException) -> None:
+    """Ends as SQLAlchemy does then: the connection is closed, and a cursor of it stays in a frame of the traceback."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    cursor = connection.execute("SELECT name FROM sqlite_master")
+    connection.close()
+    raise end if cursor else AssertionError
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(143)])
+def test_a_run_that_is_stopped_while_it_writes_is_closed_in_a_store_that_is_free(end, client, store: Path) -> None:
+    begun = time.monotonic()
+    with pytest.raises(type(end)), session.closed_with_status(create_run(client, "0", "stopped", {})):
+        stopped_within_a_statement(store / "mlflow.db", end)
+    assert only_run(client).info.status == "KILLED"
+    assert time.monotonic() - begun < 15  # for 20 seconds MLflow waits for a locked store
 
 
 def test_a_new_run_is_not_asked_for_and_one_that_goes_on_is_asked_for_once(client: MlflowClient, monkeypatch) -> None:
