@@ -11,7 +11,7 @@ from data.base import Sequences, Standardiser, is_constant
 from data.tables import times
 from data.tables.working_days import working_day_steps
 from models.forecasting import times_ahead, training
-from models.forecasting.index import steps
+from models.forecasting.index import steps, working_days
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 from pipeline.job import fit
 
@@ -76,7 +76,7 @@ def test_dates_go_on_alike(dates: pd.DatetimeIndex) -> None:
 
 def test_working_days_are_told_alike() -> None:
     for name, dates in DATES.items():
-        told = times_ahead.skips_working_days(dates)
+        told = working_days.skips_working_days(dates)
         assert told == (working_day_steps(dates.to_numpy()) is not None), name
         assert told == ("but for" in name and name.startswith("working"))
 

@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-FEWEST_ROWS = 15  # of working days: three weeks
-MOST_TOGETHER = 5  # missing working days side by side, as where all is closed for a week
-MOST_MISSING = 0.1  # of all working days from the first row to the last
-CHANGE_OF_CLOCKS = np.timedelta64(1, "h")  # of the time of day in UTC, where a zone has summer time
-
-
 def read_times(column: pd.Series) -> pd.Index:
     """Returns times as they came in a column: numbers, dates, or texts that are dates by ISO 8601.
 
@@ -50,31 +44,6 @@ def refuse_disorder(times: Any) -> None:
         )
 
 
-def skips_working_days(times: pd.DatetimeIndex) -> bool:
-    """Says whether ascending dates are those of working days, from Monday to Friday, of which some may be
-    missing, as holidays are.
-
-    They are where all `FEWEST_ROWS` or more lie on Monday to Friday, one a day, at times of day that differ by at most
-    `CHANGE_OF_CLOCKS`, no more than `MOST_TOGETHER` days are missing side by side, and no more than a share of
-    `MOST_MISSING` of all.
-    """
-    clocks = times.tz_localize(None).to_numpy()
-    days = clocks.astype("datetime64[D]")
-    if len(times) < FEWEST_ROWS or not np.is_busday(days).all() or np.ptp(clocks - days) > CHANGE_OF_CLOCKS:
-        return False
-    steps = np.busday_count(days[:-1], days[1:])
-    return bool(
-        steps.min() > 0 and steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum()
-    )
-
-
-def fill_call(index: Any) -> str:
-    """Returns the call of pandas that puts rows in for those that an index misses, with its frequency where the index
-    has working days at one time of day, as it keeps no other."""
-    working = index.dtype.kind == "M" and skips_working_days(index) and len(set(index.time)) == 1
-    return 'asfreq("B")' if working else "asfreq"
-
-
 def times_after(times: Any, horizon: int) -> pd.Index:
     """Returns the `horizon` times after the last one: dates by their own step (days, working days, whole months), by
     working days where some are missing, else by the median step; not a time (NaT, NaN) after a single one.
@@ -90,8 +59,6 @@ def times_after(times: Any, horizon: int) -> pd.Index:
             later = index_after(times, horizon)
         if isinstance(later, pd.DatetimeIndex):
             return later
-        if skips_working_days(times):
-            return pd.date_range(times[-1], periods=horizon + 1, freq="B")[1:]
     if len(times) < 2:
         return pd.Index([times[0]] * horizon).where(np.zeros(horizon, bool))
     step = pd.Series(times).diff().median()

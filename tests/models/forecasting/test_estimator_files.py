@@ -70,10 +70,18 @@ def test_groups_whose_names_cannot_be_saved_are_told_which_can(keys: list[Any], 
     assert not (tmp_path / "saved").exists()
 
 
-def test_a_step_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
-    index = pd.date_range("2024-01-01", periods=60, freq=pd.offsets.CustomBusinessHour(start="10:00"))
+@pytest.mark.parametrize(
+    "step",
+    [
+        pd.offsets.CustomBusinessHour(start="10:00"),
+        pd.offsets.CustomBusinessDay(weekmask=[1] * 5 + [0] * 2, holidays=["2024-02-26", "2024-03-05"]),
+    ],
+    ids=["hours", "days"],
+)
+def test_a_step_that_cannot_be_saved_is_named(step: Any, tmp_path: Path) -> None:
+    index = pd.date_range("2024-01-01", periods=60, freq=step)
     forecaster = LastValueForecaster().fit(table(index))
-    with pytest.raises(ValueError, match=r"the index goes on by <CustomBusinessHour.*cannot be saved; take") as refused:
+    with pytest.raises(ValueError, match=r"the index goes on by <CustomBusiness.*cannot be saved; take") as refused:
         forecaster.save(tmp_path / "saved")
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "saved").exists()

@@ -145,6 +145,28 @@ def test_periods_with_gaps_go_on_one_after_the_other_with_a_warning(index: pd.Pe
     assert len(warned) == 1
 
 
+HOLIDAYS = pd.bdate_range("2024-03-01", "2024-05-09", name="day").drop(["2024-03-29", "2024-04-01", "2024-05-01"])
+
+
+@pytest.mark.parametrize(
+    ("index", "fill"),
+    [
+        (HOLIDAYS, r'asfreq\("B"\)'),
+        ((HOLIDAYS + pd.Timedelta(hours=16)).tz_localize("Europe/Berlin"), r'asfreq\("B"\)'),
+        (HOLIDAYS.to_period("D"), "reindex"),
+    ],
+    ids=["times", "times of a zone", "periods"],
+)
+def test_working_days_with_holidays_go_on_from_monday_to_friday_with_a_warning(index: Any, fill: str) -> None:
+    said = f"working days are missing in .* go on from Monday to Friday, .*; put in .*, with DataFrame.{fill} say$"
+    with pytest.warns(UserWarning, match=said) as warned:
+        found: Any = index_after(index, 3)
+    assert len(warned) == 1
+    assert list(found.strftime("%Y-%m-%d")) == ["2024-05-10", "2024-05-13", "2024-05-14"]
+    assert (found.dtype, found.name) == (index.dtype, "day")
+    assert set(found.hour) == {index[0].hour}
+
+
 def test_periods_that_go_backwards_are_refused() -> None:
     with pytest.raises(ValueError, match="go backwards; sort it by its index"):
         index_after(WEEK[::-1], 2)

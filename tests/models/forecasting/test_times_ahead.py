@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.forecasting.times_ahead import fill_call, read_times, times_after, times_ahead
+from models.forecasting.index.working_days import fill_call
+from models.forecasting.times_ahead import read_times, times_after, times_ahead
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         X: other series to go on from, whole histories with the columns of `fit` (an array has them in its order); None
         goes on from the rows of `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series,
         as a table, or as an array with them in the order of `covariates`.
-        Times and numbers of a table's index go on by their step, in their own zone; where they are uneven the rows
+        Times and numbers of a table's index go on by their step, in their own zone. Working days of which some are
+        missing go on from Monday to Friday, or by those of `known`; where times are uneven in another way the rows
         count 1, 2, …, or are the next periods. A `UserWarning` tells of series of X that are uneven where `fit` had
         even ones, of another step, of no times where it had them, or less than `history_`. Raises TypeError and
         ValueError for a horizon that is no whole number of at least 1, other columns, other rows of `known`, and where
@@ -156,11 +157,11 @@ class ForecastingEstimator(BaseEstimator, ABC):
         learnt = self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)
         positions, form = self._positions_of(None if X is None else self._histories(X))
-        indices = {key: index_ahead(position.tail, horizon) for key, position in positions.items()}
         covariates = known_ahead(known, learnt.columns.known, positions, horizon, form)
+        indices = [index_ahead(positions[key].tail, horizon, covariates[key].index) for key in positions]
         with threads_for(learnt.forecaster.model):
-            forecasts = [self._forecast(positions[key], covariates[key]) for key in positions]
-        return handed_back(forecasts, list(positions), list(indices.values()), learnt.columns.targets, form)
+            forecasts = [self._forecast(positions[key], covariates[key].values) for key in positions]
+        return handed_back(forecasts, list(positions), indices, learnt.columns.targets, form)
 
     def _forecast(self, position: Position, covariates: np.ndarray) -> np.ndarray:
         learnt = self._fitted()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.forecasting.estimators.following import told_ahead
-from models.forecasting.index.kinds import holds_periods
+from models.forecasting.index.kinds import contents
 from models.runtime.parameters import shown, whole_number
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _past(estimator: Any, rows: int, ahead: Any, horizon: int) -> tuple[np.ndarr
     """Returns the last rows of the targets, None where they were not kept; their places on the axis, and those to
     come: by the index, or, where it does not go on by itself, the numbers of the rows."""
     key, position = next(iter(estimator._positions.items()))
-    by_index = hasattr(ahead, "columns") and _goes_on(position.tail, horizon)
+    by_index = hasattr(ahead, "columns") and _goes_on(position.tail, ahead.index)
     to_come = _times(ahead.index) if by_index else position.rows + np.arange(horizon)
     if estimator._all_rows is None:
         return None, None, to_come
@@ -96,10 +96,10 @@ def _past(estimator: Any, rows: int, ahead: Any, horizon: int) -> tuple[np.ndarr
     return past, times, to_come
 
 
-def _goes_on(tail: Any, horizon: int) -> bool:
+def _goes_on(tail: Any, to_come: Any) -> bool:
     """Says whether the rows after the end of an index have places on its own axis: it tells them, or they are the next
-    periods."""
-    return told_ahead(tail, horizon) is not None or (tail is not None and holds_periods(tail))
+    periods or working days."""
+    return told_ahead(tail, len(to_come)) is not None or contents(to_come) in ("periods", "times")
 
 
 def _times(index: Any) -> Any:

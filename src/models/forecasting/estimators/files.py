@@ -12,7 +12,7 @@ import torch
 
 from models.forecasting.estimators.calendar import RowClock
 from models.forecasting.estimators.covariates import Columns
-from models.forecasting.estimators.following import index_ahead
+from models.forecasting.estimators.following import told_ahead
 from models.forecasting.estimators.held_out import HeldOut
 from models.forecasting.estimators.input import TAIL, Form
 from models.forecasting.estimators.learnt import Learnt
@@ -153,7 +153,8 @@ def freq_as_plain(index: Any) -> Any:
         if isinstance(own.weekmask, str) and not own.offset:
             return {"n": own.n, "weekmask": own.weekmask, "holidays": [str(day) for day in own.holidays]}
     no_step: Any = None
-    if index_ahead(pd.DatetimeIndex(index, freq=no_step), TAIL).equals(index_ahead(index, TAIL)):
+    told = told_ahead(pd.DatetimeIndex(index, freq=no_step), TAIL)
+    if told is not None and told.equals(told_ahead(index, TAIL)):
         return None
     raise ValueError(
         f"the index goes on by {freq!r}, which cannot be saved; take times whose step pandas has a name for, or "

@@ -14,7 +14,7 @@ from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.zones import in_clocks, in_zone
 from models.forecasting.index.kinds import contents, holds_periods, kind_of, only_counts
 from models.forecasting.index.steps import UNEVEN, index_after, index_in_step
-from models.forecasting.times_ahead import fill_call
+from models.forecasting.index.working_days import fill_call
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
 
@@ -24,16 +24,20 @@ def described(form: Form) -> str:
     return KINDS[form.kind] + GROUPINGS[form.grouping]
 
 
-def index_ahead(tail: Any, horizon: int) -> Any:
+def index_ahead(tail: Any, horizon: int, known: Any = None) -> Any:
     """Returns the index of the `horizon` rows after its end; None for None.
 
-    Where these are uneven, which `fit` has warned of, it counts 1, 2, …, and periods go on one after the other.
+    Where these are uneven, which `fit` has warned of, it goes on by working days if such are all that is missing; else
+    it counts 1, 2, …, and periods go on one after the other. known: the index of the covariates to come, whose times
+    count for more than working days, and whose periods for more than the next ones.
     """
     if tail is None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return index_after(tail, horizon)
+        later = index_after(tail, horizon)
+    taken = _dated(later) and _dated(known) and told_ahead(tail, horizon) is None
+    return known.rename(tail.name) if taken else later
 
 
 def told_ahead(tail: Any, horizon: int) -> Any:
@@ -67,8 +71,9 @@ def check_goes_on(columns: Columns, index: Any) -> None:
 
 def known_ahead(
     given: Any, labels: Sequence[Any], positions: Mapping[Any, Position], horizon: int, form: Form
-) -> dict[Any, np.ndarray]:
-    """Returns the covariates of the rows to come, (horizon, covariate), by series.
+) -> dict[Any, Group]:
+    """Returns the covariates of the rows to come, values (horizon, covariate), by series, with times in the zone of
+    those that they come after.
 
     labels: of the covariates; positions: where the series end. Raises ValueError where they are missing, have
     gaps, or belong to other rows or series.
@@ -76,7 +81,7 @@ def known_ahead(
     if not labels:
         if given is not None:
             raise ValueError("this forecaster was fitted without covariates; leave known out")
-        return dict.fromkeys(positions, np.zeros((horizon, 0)))
+        return {key: Group(key, np.zeros((horizon, 0)), None) for key in positions}
     wanted = f"known must hold {', '.join(map(str, labels))} for the {horizon} rows to come"
     if given is None:
         raise ValueError(wanted)
@@ -85,9 +90,9 @@ def known_ahead(
     if rows.form.grouping != form.grouping or set(groups) != set(positions):
         raise ValueError(f"{wanted}, for each series of the data")
     for key, position in positions.items():
-        (zoned,) = in_zone([groups[key]], [position.tail], "known")
-        _check_known(zoned, position.tail, horizon, wanted)
-    return {key: groups[key].values for key in positions}
+        (groups[key],) = in_zone([groups[key]], [position.tail], "known")
+        _check_known(groups[key], position.tail, horizon, wanted)
+    return {key: groups[key] for key in positions}
 
 
 def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:

@@ -11,10 +11,18 @@ import numpy as np
 
 from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.held_out import cut
-from models.forecasting.estimators.input import Group
+from models.forecasting.estimators.input import TAIL, Group
 from models.forecasting.index.kinds import only_counts
-from models.forecasting.index.steps import UNEVEN, even_periods, even_step, holds_dates_as_texts, step_of, times_in
-from models.forecasting.times_ahead import fill_call
+from models.forecasting.index.steps import (
+    GO_ON,
+    UNEVEN,
+    even_periods,
+    even_step,
+    holds_dates_as_texts,
+    step_of,
+    times_in,
+)
+from models.forecasting.index.working_days import fill_call, skips_working_days
 from models.numerics.standardisation import ROUNDING
 from models.numerics.suspect_columns import counts_rows, said_of_counter, said_of_rounding
 
@@ -176,10 +184,11 @@ def _counts_in_season(columns: Columns) -> bool:
 
 
 def _uneven_in_words(index: Any) -> tuple[str, str]:
-    """Returns what an uneven index holds, and what to do."""
+    """Returns what an uneven index holds, and what to do; of working days also how forecasts go on."""
     if index.dtype.kind == "f":
         return "numbers", "read the values at even ones, with numpy.interp say"
     if index.dtype.kind in "iu":
         return "numbers", "put in empty rows for missing numbers, with DataFrame.reindex say"
-    way = "reindex" if hasattr(index, "to_timestamp") else fill_call(index)  # asfreq turns periods into others
-    return "times", f"put in empty rows for missing times, with DataFrame.{way} say"
+    times: Any = times_in(index)
+    labels = f"forecasts {GO_ON}; " if times is not None and skips_working_days(times[-TAIL:]) else ""
+    return "times", f"{labels}put in empty rows for missing times, with DataFrame.{fill_call(index)} say"

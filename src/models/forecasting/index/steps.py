@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.forecasting.index.kinds import holds_periods
+from models.forecasting.index.working_days import fill_call, skips_working_days
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -15,6 +18,7 @@ DATED = re.compile(r"(?=\w)(?!\d+$).*\d{4}|\d{1,2}[-/]\d{1,2}[-/]\d{2}\b")  # a 
 LOOKED_AT = 3  # texts at each end of an index
 DAYS_LOOKED_AT = 8  # of times: more than a week
 BACKWARDS = "the times of the table's index go backwards; sort it by its index"
+GO_ON = "go on from Monday to Friday, holidays among them"  # where working days are missing
 UNEVEN = 1e-3  # of the step between fractions: two that differ by more are not the same
 
 
@@ -23,16 +27,25 @@ def index_after(index: Any, horizon: int) -> pd.Index:
     step.
 
     Times on one day of each month, or at its end, go on by whole months, spans of time and numbers by their even step.
-    Periods go on by as many as lie between neighbours, or in the step of their first times; where these are uneven, one
-    after the other, with a warning. An index without a step that its rows tell (names, times that come irregularly, a
-    single time) goes on as 1, 2, …, by the name "step", with a warning where it has several times. Raises ValueError
-    for times that go backwards.
+    Periods go on by as many as lie between neighbours, or in the step of their first times. Working days of which some
+    are missing (`skips_working_days`) go on from Monday to Friday, with a warning; other uneven periods one after the
+    other, with a warning. An index without a step that its rows tell (names, times that come irregularly, a single
+    time) goes on as 1, 2, …, by the name "step", with a warning where it has several times. Raises ValueError for times
+    that go backwards.
     """
     import pandas as pd
 
     later = index_in_step(index, horizon)
     if later is not None:
         return later
+    times = times_in(index)
+    if times is not None and skips_working_days(times):
+        warnings.warn(
+            f"working days are missing in the table's index; the forecast's rows {GO_ON}; put in empty rows for "
+            f"missing days, with DataFrame.{fill_call(index)} say",
+            stacklevel=3,
+        )
+        return _of_kind(index, _times_on(times, "B", horizon))
     uneven = "the times of the table's index are uneven; the forecast's rows"
     if isinstance(index, pd.PeriodIndex) and len(index):
         warnings.warn(f"{uneven} are the periods after the last one", stacklevel=3)
@@ -60,7 +73,12 @@ def index_in_step(index: Any, horizon: int) -> pd.Index | None:
     if times is None or step is None:
         return None
     later = months_on(times, step, horizon) if isinstance(step, int) else _times_on(times, step, horizon)
-    return later.to_period(index.freq) if isinstance(index, pd.PeriodIndex) else later
+    return _of_kind(index, later)
+
+
+def _of_kind(index: Any, times: pd.DatetimeIndex) -> Any:
+    """Returns times as periods where an index has periods, and as they are else."""
+    return times.to_period(index.freq) if holds_periods(index) else times
 
 
 def _times_on(times: Any, step: Any, horizon: int) -> pd.DatetimeIndex:

@@ -1,0 +1,44 @@
+"""Times of working days, from Monday to Friday, of which some are missing, as holidays are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from models.forecasting.index.kinds import holds_periods
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST_ROWS = 15  # of working days: three weeks
+MOST_TOGETHER = 5  # missing working days side by side, as where all is closed for a week
+MOST_MISSING = 0.1  # of all working days from the first row to the last
+CHANGE_OF_CLOCKS = np.timedelta64(1, "h")  # of the time of day in UTC, where a zone has summer time
+
+
+def skips_working_days(times: pd.DatetimeIndex) -> bool:
+    """Says whether ascending dates are those of working days, from Monday to Friday, of which some may be
+    missing, as holidays are.
+
+    They are where all `FEWEST_ROWS` or more lie on Monday to Friday, one a day, at times of day that differ by at most
+    `CHANGE_OF_CLOCKS`, no more than `MOST_TOGETHER` days are missing side by side, and no more than a share of
+    `MOST_MISSING` of all.
+    """
+    clocks = times.tz_localize(None).to_numpy()
+    days = clocks.astype("datetime64[D]")
+    if len(times) < FEWEST_ROWS or not np.is_busday(days).all() or np.ptp(clocks - days) > CHANGE_OF_CLOCKS:
+        return False
+    steps = np.busday_count(days[:-1], days[1:])
+    return bool(
+        steps.min() > 0 and steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum()
+    )
+
+
+def fill_call(index: Any) -> str:
+    """Returns the call of pandas that puts rows in for those that an index misses, with its frequency where the index
+    has working days at one time of day, as it keeps no other. Of periods `asfreq` would make others."""
+    if holds_periods(index):
+        return "reindex"
+    working = index.dtype.kind == "M" and skips_working_days(index) and len(set(index.time)) == 1
+    return 'asfreq("B")' if working else "asfreq"

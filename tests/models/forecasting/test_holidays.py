@@ -1,0 +1,63 @@
+"""Forecasters of working days of which holidays are missing: their forecasts go on from Monday to Friday."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from models import LastValueForecaster, VARForecaster
+
+ALL_DAYS = pd.bdate_range("2023-01-02", periods=310, name="day")
+HOLIDAYS = {"few": [40, 41, 150, 299], "last": [301], "two weeks ago": [290]}
+AHEAD = ALL_DAYS[304:307]
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the times of the index are uneven.*Monday to Friday:UserWarning"),
+    pytest.mark.filterwarnings("ignore:on the validation part a naive forecast"),
+]
+
+
+def prices(missing: list[int], end: int = 304) -> Any:
+    generator = np.random.default_rng(0)
+    values = np.column_stack([np.sin(np.arange(310) / 5), np.cos(np.arange(310) / 7)])
+    table = pd.DataFrame(values + 0.1 * generator.normal(size=(310, 2)), ALL_DAYS, ["price", "rate"])
+    return table[:end].drop(index=ALL_DAYS[missing])
+
+
+@pytest.mark.parametrize("missing", HOLIDAYS.values(), ids=HOLIDAYS)
+def test_forecasts_go_on_from_monday_to_friday(missing: list[int]) -> None:
+    said = r'uneven, .*; forecasts go on from Monday to Friday, holidays among them; put in .* DataFrame.asfreq\("B"\)'
+    with pytest.warns(UserWarning, match=said):
+        forecaster = LastValueForecaster().fit(prices(missing))
+    pd.testing.assert_index_equal(forecaster.predict(3).index, AHEAD, exact="equiv")
+
+
+def test_known_rows_and_updates_leave_out_holidays_to_come() -> None:
+    rows = prices([290, 303], 310)
+    forecaster = VARForecaster(orders=2, covariates="rate").fit(rows[:302])
+    known = rows[["rate"]][302:304]
+    assert list(forecaster.predict(2, known=known.to_numpy()).index) == list(ALL_DAYS[303:305])
+    assert list(forecaster.predict(2, known=known).index) == list(ALL_DAYS[304:306])
+    forecaster.update(rows[302:303])
+    assert forecaster.predict(1, known=known[1:].to_numpy()).index[0] == ALL_DAYS[305]
+
+
+def test_a_figure_has_days_on_its_axis() -> None:
+    axes: Any = LastValueForecaster().fit(prices(HOLIDAYS["few"])).plot(3, None)
+    past, ahead = axes.lines[:2]
+    assert pd.DatetimeIndex(past.get_xdata())[-1] == ALL_DAYS[303]
+    assert list(pd.DatetimeIndex(ahead.get_xdata())) == list(AHEAD)
+    assert axes.get_xlabel() == "day"
+    plt.close(axes.figure)
+
+
+def test_saved_forecasters_go_on_as_they_did(tmp_path: Path) -> None:
+    forecaster: Any = LastValueForecaster().fit(prices(HOLIDAYS["few"]))
+    forecaster.save(tmp_path / "saved")
+    loaded = LastValueForecaster.load(tmp_path / "saved")
+    pd.testing.assert_index_equal(loaded.predict(3).index, AHEAD, exact="equiv")
