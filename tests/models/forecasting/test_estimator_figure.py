@@ -83,3 +83,40 @@ def test_uneven_periods_go_on_with_the_next_ones() -> None:
     assert axes.lines[1].get_xdata()[0] == pd.Timestamp("2017-02-01")
     assert axes.get_xlabel() == "month"
     plt.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    ("index", "named"),
+    [
+        (HOURS[:200], "time"),
+        (HOURS[:200].tz_localize("Asia/Kolkata"), "time"),
+        (pd.timedelta_range("0s", periods=200, freq="10s"), "time (s)"),
+        (HOURS[:200].rename("hour"), "hour"),
+        (pd.RangeIndex(200), "row"),
+    ],
+    ids=["times", "times of a zone", "spans", "named", "numbers"],
+)
+def test_rows_are_named_by_the_index_or_by_what_it_holds(index: Any, named: str) -> None:
+    axes: Any = SeasonalNaiveForecaster(season=24).fit(hourly_load(200)[["load"]].set_axis(index)).plot(6, None)
+    assert axes.get_xlabel() == named
+    if index.dtype.kind == "m":
+        assert list(axes.lines[1].get_xdata()) == [2000, 2010, 2020, 2030, 2040, 2050]
+    axes.figure.canvas.draw()
+    if index.dtype.kind == "M":
+        ticks = [tick.get_text() for tick in axes.get_xticklabels()]
+        assert "12:00" in ticks
+        assert axes.xaxis.get_offset_text().get_text() == f"{index[-1]:%Y-%b-%d}"
+    plt.close(axes.figure)
+
+
+def test_the_legend_stands_beside_the_axes_and_inside_the_figure() -> None:
+    axes: Any = SeasonalNaiveForecaster(season=24).fit(hourly_load(200)).plot(6, 0.8)
+    axes.figure.canvas.draw()
+    legend, inside = axes.get_legend().get_window_extent(), axes.get_window_extent()
+    assert legend.x0 >= inside.x1
+    assert legend.x1 <= axes.figure.bbox.x1
+    without_room: Any = plt.subplots()[1]
+    SeasonalNaiveForecaster(season=24).fit(hourly_load(200)).plot(6, 0.8, ax=without_room)
+    assert without_room.get_legend().get_window_extent().x1 <= without_room.get_window_extent().x1
+    plt.close(without_room.figure)
+    plt.close(axes.figure)

@@ -267,7 +267,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         """Draws the end of the first series and its forecast, dashed, with a band, and returns the axes of matplotlib.
 
         coverage: of the band; None leaves it out. rows: how many of the last rows are drawn; None takes four times the
-        horizon. ax: the axes to draw into; None makes a figure of pyplot. Raises ValueError as `predict_interval` does.
+        horizon. ax: the axes to draw into; None makes a figure of pyplot. The legend stands beside the axes where
+        the figure's layout makes room. Raises ValueError as `predict_interval` does.
         """
         from models.forecasting.estimators.figure import draw
 

@@ -44,12 +44,28 @@ def draw(
             lower, upper = _sides(band, place)
             label = _band(coverage) if place == 0 else None  # one entry for all
             axes.fill_between(to_come, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0, label=label)
-    axes.set_xlabel(str(getattr(to_come, "name", None) or "row"))
+    _name_rows(axes, to_come)
     if len(targets) == 1:
         axes.set_ylabel(targets[0])
-    axes.legend()
+    _add_legend(axes)
     axes.set_title(f"{horizon} steps" + ("" if coverage is None else f", {100 * coverage:g} % intervals"))
     return axes
+
+
+def _name_rows(axes: Axes, to_come: Any) -> None:
+    """Names the x axis by the index, or else by what it holds, and writes dates as short as they can be."""
+    from matplotlib.dates import ConciseDateFormatter
+
+    dated = to_come.dtype.kind == "M"
+    axes.set_xlabel(str(getattr(to_come, "name", None) or ("time" if dated else "row")))
+    if dated:
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator(), tz=to_come.tz))
+
+
+def _add_legend(axes: Axes) -> None:
+    """Puts the legend beside the axes, where it covers nothing, if the figure has a layout that makes room for it."""
+    makes_room = axes.figure.get_layout_engine() is not None
+    axes.legend(**{"loc": "upper left", "bbox_to_anchor": (1, 1)} if makes_room else {})
 
 
 def _name(label: Any) -> str:
@@ -103,5 +119,7 @@ def _goes_on(tail: Any, to_come: Any) -> bool:
 
 
 def _times(index: Any) -> Any:
-    """Returns an index as matplotlib draws it: of periods their begin."""
+    """Returns an index as matplotlib draws it: of periods their begin, of spans of time their seconds."""
+    if index.dtype.kind == "m":
+        return index.total_seconds().rename(f"{index.name or 'time'} (s)")
     return index.to_timestamp() if hasattr(index, "to_timestamp") else index
