@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
-from pipeline.export import export_again
+from pipeline.export import MADE_AGAIN, export_again
 from pipeline.host.errors import PipelineError
 from pipeline.multirun.chosen import said_by
-from pipeline.multirun.recompute import compare_of, read_table
+from pipeline.multirun.recompute import compare_of, read_table, remade
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -120,6 +120,18 @@ def test_a_page_made_again_from_its_files_is_the_page(name: str, tmp_path: Path)
     for path in (RESULTS / name).glob("*.csv"):
         old, new = read_table(path), read_table(tmp_path / name / path.name)
         pd.testing.assert_frame_equal(old, new, rtol=1e-9, obj=path.name)
+
+
+@pytest.mark.parametrize("name", ["figure4-projected-mocap", "figure4-projected-swimmer"])
+def test_a_page_of_curves_of_several_contenders_is_made_again(name: str, tmp_path: Path) -> None:
+    shutil.copytree(RESULTS / name, tmp_path / name)
+    shutil.copy(RESULTS / f"{name}.md", tmp_path)
+    for made in ("claims.csv", "means_by_epoch.csv"):
+        (tmp_path / name / made).unlink()
+    again = export_again(tmp_path / name).read_text()
+    assert again.replace(MADE_AGAIN, "") == (RESULTS / f"{name}.md").read_text().replace(MADE_AGAIN, "")
+    for path in (RESULTS / name).glob("*.csv"):
+        pd.testing.assert_frame_equal(read_table(tmp_path / name / path.name), read_table(path), rtol=1e-9)
 
 
 def test_a_page_follows_from_what_was_measured(tmp_path: Path) -> None:
@@ -271,6 +283,12 @@ def test_the_page_of_equal_effort_is_that_of_its_trials_and_all_models_had_as_ma
     assert len({len(table) for table in tables}) == 1
     assert not any("test" in column for table in tables for column in table)
     assert all((table["data"] == data).all() for table in tables)
+
+
+def test_a_page_of_a_command_in_several_lines_and_of_other_files_is_refused_in_a_line() -> None:
+    page = (RESULTS / "equal-effort.md").read_text()
+    with pytest.raises(PipelineError, match=r"equal-effort has neither jobs\.csv nor curves\.csv with means\.csv"):
+        remade(RESULTS / "equal-effort", page)
 
 
 @pytest.mark.parametrize("page", [None, "# Made by hand\n\n    python -m pipeline … \\\n"])

@@ -13,7 +13,7 @@ import pandas as pd
 from omegaconf import OmegaConf
 
 from pipeline.compare.pages import Remade, read_table
-from pipeline.compare.summary import summarise
+from pipeline.compare.summary import summarise, with_varied
 from pipeline.compare.windows import ALONG
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
@@ -25,9 +25,10 @@ COMMIT = re.compile(r"^Commit (?P<commit>.+); (?P<jobs>\d+) jobs?, (?P<failed>\d
 
 
 def command_on(page: str) -> str:
-    """Returns the command that a page says it was made by: the first indented line of the page. Raises PipelineError
-    for a page without one."""
-    command = next((line.strip() for line in page.splitlines() if line.startswith("    ")), None)
+    """Returns the command that a page says it was made by: the first indented line of the page, with those that it goes
+    on in where it ends in a backslash. Raises PipelineError for a page without one."""
+    joined = re.sub(r" *\\\n *", " ", page)
+    command = next((line.strip() for line in joined.splitlines() if line.startswith("    ")), None)
     if command is None:
         title = page.partition("\n")[0].removeprefix("# ")
         raise PipelineError(f"the page {title!r} has no line with its command, indented by four spaces; put it back")
@@ -64,6 +65,13 @@ def compare_of(command: str) -> Any:
     return SimpleNamespace(**(unset | dict(OmegaConf.merge(base, typed))))
 
 
+def measured_by_job(path: Path) -> pd.DataFrame:
+    """Returns a table of what was measured along each job, with data and what else was varied as one text, as
+    `with_varied` has them of the jobs."""
+    table = read_table(path)
+    return table.assign(data=with_varied(table)[0]).drop(columns="varied", errors="ignore")
+
+
 def multirun_from(folder: Path, command: str) -> Remade:
     """Makes the tables, figures and words of a multirun again from jobs.csv. It reads curves.csv too where the errors
     are by epoch, and along.csv where they are over windows."""
@@ -72,7 +80,7 @@ def multirun_from(folder: Path, command: str) -> Remade:
     jobs = read_table(folder / "jobs.csv", words)
     compare = compare_of(command)
     measured = ALONG if compare.figure == "windows" else "curves.csv"
-    summary = summarise(jobs, compare, lambda _: read_table(folder / measured), comparison)
+    summary = summarise(jobs, compare, lambda _: measured_by_job(folder / measured), comparison)
     return Remade.of(summary, without=["jobs.csv", measured])
 
 

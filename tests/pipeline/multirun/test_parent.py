@@ -39,6 +39,10 @@ def test_a_page_that_lost_its_command_is_refused_in_a_line() -> None:
     assert (
         command_on("# mine\n\n    python -m pipeline -m\n\nCommit abc; 2 jobs, 0 failed.\n") == "python -m pipeline -m"
     )
+    assert (
+        command_on("# mine\n\n    python -m pipeline -m \\\n        seed=1\n    more\n")
+        == "python -m pipeline -m seed=1"
+    )
     with pytest.raises(PipelineError, match=r"^the page 'mine' has no line with its command, indented by four spaces"):
         command_on("# mine\n\nCommit abc; 2 jobs, 0 failed.\n")
 
