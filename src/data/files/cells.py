@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 COMMA_NUMBER = re.compile(r"([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)")
 OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}([ T]+\d{1,2}:.*)?")  # as people write it
+WORDED_DATE = re.compile(r"(?=.*[^\W\d_]).*(?<!\d)\d{4}(?!\d).*")  # a year and a word: a day, a month, a quarter
 DAYS_FIRST = "in Python pd.to_datetime(column, dayfirst=True) reads those of days before months"
 PARTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # points that part thousands
 
@@ -45,7 +47,19 @@ def said_of_cell(cell: str, decimal: str) -> str:
     cell."""
     if OTHER_DATE.fullmatch(cell.strip()) is not None:
         return f" (write dates as year-month-day, such as 2024-12-31; {DAYS_FIRST})"
+    if (date := worded_date(cell.strip())) is not None:
+        return f" (write dates as year-month-day, here {date}; in Python pd.to_datetime(column) reads it)"
     return said_of_point(cell, decimal)
+
+
+def worded_date(cell: str) -> str | None:
+    """Returns a date with a word in it, such as 31 Jan 2024, as year-month-day; None for any other cell."""
+    if WORDED_DATE.fullmatch(cell) is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas says that it had to guess the format
+        date: Any = pd.to_datetime(cell, errors="coerce")
+    return None if pd.isna(date) else f"{date:%Y-%m-%d}"
 
 
 def said_of_point(cell: str, decimal: str) -> str:

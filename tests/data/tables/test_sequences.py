@@ -435,6 +435,18 @@ def test_dates_as_people_write_them_are_told_how_to_write(cell: str, decimal: st
         read_sequences(str(path), columns=None, delimiter="semicolon", decimal=decimal)
 
 
+@pytest.mark.parametrize(
+    ("cell", "date"),
+    [("Wed 2024-01-31", "2024-01-31"), ("31 Jan 2024", "2024-01-31"), ("2024Q1", "2024-01-01"), ("run 2024 b", None)],
+)
+def test_dates_with_words_are_told_how_to_write(cell: str, date: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"day,x\n{cell},1\n{cell},2\n")
+    said = "" if date is None else rf" \(write dates as year-month-day, here {date}; in Python pd\.to_datetime.*\)"
+    with pytest.raises(DataError, match=f"'{cell}' is neither a finite number nor an ISO date{said}$"):
+        read_sequences(str(path), columns=["x"], time="day")
+
+
 def test_a_missing_date_and_an_infinite_time_are_refused(tmp_path: Path) -> None:
     dated = tmp_path / "dated.parquet"
     days = pd.to_datetime(pd.Series(["2020-01-02", None, "2020-01-01"]))
