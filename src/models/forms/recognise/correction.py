@@ -15,9 +15,11 @@ from rapidfuzz.process import cdist
 class Correction:
     """Replaces a text outside a vocabulary by its nearest word, if that is within a Damerau–Levenshtein distance.
 
-    words: the vocabulary, most frequent first. most: the largest distance. Of words equally near the one that stands
-    first in `words` is taken. It makes an open vocabulary closed, and with many unseen words it does harm: report
-    scores with and without it. Raises ValueError for an empty vocabulary, and for a word that is empty or comes twice.
+    words: the vocabulary, most frequent first. most: the largest distance; a text stays as it is, too, where the
+    distance is not smaller than the number of its characters, and so does an empty one. Of words equally near the one
+    that stands first in `words` is taken. It makes an open vocabulary closed, and with many unseen words it does harm:
+    report scores with and without it. Raises ValueError for an empty vocabulary, and for a word that is empty or comes
+    twice.
     """
 
     words: tuple[str, ...]
@@ -46,9 +48,8 @@ class Correction:
         unknown = sorted(set(texts) - self.known)
         if not unknown:
             return list(texts)
-        far = self.most + 1
         distances = cdist(unknown, self.words, scorer=DamerauLevenshtein.distance, score_cutoff=self.most)
         nearest = distances.argmin(1)  # the first of equals
         found = {text: self.words[place] for text, place, own in zip(unknown, nearest, distances, strict=True)
-                 if own[place] < far}  # fmt: skip
+                 if own[place] <= min(self.most, len(text) - 1)}  # fmt: skip
         return [found.get(text, text) for text in texts]

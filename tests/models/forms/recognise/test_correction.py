@@ -21,6 +21,11 @@ def test_distance_three_is_left_alone_and_known_words_are_untouched() -> None:
     assert Correction(("abc",), most=1).corrected(["abcde", "acb"]) == ["abcde", "abc"]
 
 
+def test_nothing_stays_nothing_and_no_text_is_replaced_in_all_of_its_characters() -> None:
+    own = Correction(("am", "12", "ufer"))
+    assert own.corrected(["", "7", "om", "xy", "1", "ufe"]) == ["", "7", "am", "xy", "1", "ufer"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"), [((), "needs a vocabulary"), (("a", "a"), "'a' comes twice"), (("a", ""), "'' is empty")]
 )
