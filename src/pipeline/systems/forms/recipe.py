@@ -27,6 +27,12 @@ from pipeline.systems.forms.segmentation import stages as segmentation
 WORDS = re.compile(r"[\w+]+")
 USUAL = "thesis"
 WITH_LANGUAGE = "crnn"  # the recogniser that has a language model in conf/
+IDLE = {  # sections that change nothing in a stage
+    "segmentation": ("recogniser", "recognition"),
+    "recognition": ("detector", "fit"),
+    "pipeline": (),
+    "data": ("detector", "recogniser"),
+}
 
 
 class Stage(NamedTuple):
@@ -83,13 +89,14 @@ def names_of_run(settings: FormsConfig, job: Job, unit: str) -> Named:
 
 
 def passed_over(settings: FormsConfig, unit: str) -> tuple[str, ...]:
-    """Returns the sections that change nothing in a run."""
+    """Returns the sections that change nothing in a run. unit: as of `names_of_run`."""
     without = tuple(name for name in ("refiner", "reader") if getattr(settings, name) is None)
+    idle = (*IDLE[settings.forms.stage], *without)
     if settings.forms.stage == "data":
-        return ("detector", "recogniser", "recognition" if unit == "forms" else "fit", *without)
+        return ("recognition" if unit == "forms" else "fit", *idle)
     if settings.reader is not None:
-        return ("detector", "fit", "recogniser", *without)
-    return ("detector", "fit", *without) if boxes_given(settings) else without
+        return ("detector", "fit", "recogniser", *idle)
+    return ("detector", "fit", *idle) if boxes_given(settings) else idle
 
 
 def log_files(here: Study, data: Any, unit: str) -> None:

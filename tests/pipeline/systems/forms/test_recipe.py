@@ -19,6 +19,7 @@ from logged import artifacts, only_run, table
 from models.forms.detect.objective import DetectionObjective
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.recipe import passed_over
 from pipeline.systems.forms.segmentation.load import check_boxes
 from pipeline.systems.forms.segmentation.servable import table_of
 from pipeline.systems.forms.segmentation.stages import connected_ink
@@ -102,6 +103,22 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
 def test_what_cannot_be_is_refused_in_one_line(asked: tuple[str, ...], said: str, run_pipeline: Callable) -> None:
     result = run_pipeline("recipe=forms", "size=tiny", "tracking=off", *asked)
     assert said in result.error
+
+
+@pytest.mark.parametrize(
+    ("stage", "unit", "boxes", "idle"),
+    [
+        ("segmentation", "forms", "found", {"recogniser", "recognition"}),
+        ("recognition", "words", "found", {"detector", "fit"}),
+        ("pipeline", "forms", "found", set()),
+        ("pipeline", "forms", "truth", {"detector", "fit"}),
+        ("data", "forms", "found", {"detector", "recogniser", "recognition"}),
+        ("data", "words", "found", {"detector", "recogniser", "fit"}),
+    ],
+)
+def test_sections_that_change_nothing_are_passed_over(stage: str, unit: str, boxes: str, idle: set[str]) -> None:
+    settings: Any = SimpleNamespace(forms=SimpleNamespace(stage=stage, boxes=boxes), refiner=None, reader=None)
+    assert set(passed_over(settings, unit)) == idle | {"refiner", "reader"}
 
 
 def test_a_part_without_what_is_scored_is_refused() -> None:
