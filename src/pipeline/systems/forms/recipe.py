@@ -22,6 +22,7 @@ from pipeline.systems.forms.config import GROUPS, FormsConfig
 from pipeline.systems.forms.labels import GIVEN, UNCHANGED
 from pipeline.systems.forms.reading import stages as reading
 from pipeline.systems.forms.recognition import stages as recognition
+from pipeline.systems.forms.recognition.starting import start_digest
 from pipeline.systems.forms.segmentation import stages as segmentation
 
 WORDS = re.compile(r"[\w+]+")
@@ -79,13 +80,16 @@ def language_in_words(settings: FormsConfig, job: Job) -> str:
 
 
 def names_of_run(settings: FormsConfig, job: Job, unit: str) -> Named:
-    """Returns what the run is called and tagged with. unit: what one of the data is called, in the plural."""
+    """Returns what the run is called and tagged with, and what its files say. unit: what one of the data is called, in
+    the plural. Raises PipelineError for a word model to start from that is not there."""
     arm, own = arm_of(settings, job), settings.forms
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment,
             "model": model_of(settings, job)}  # fmt: skip
     name, words = str(job.choices.get("experiment") or settings.recipe), ["-".join(WORDS.findall(arm))]
+    idle = passed_over(settings, unit)
     known = "" if own.vocabulary is None else repr(read_vocabulary(own.vocabulary, where="forms.vocabulary"))
-    return Named(name, words=words, tags=tags, passed_over=passed_over(settings, unit), content=known)
+    start = "" if "recogniser" in idle else start_digest(settings)
+    return Named(name, words=words, tags=tags, passed_over=idle, content=known + start)
 
 
 def passed_over(settings: FormsConfig, unit: str) -> tuple[str, ...]:

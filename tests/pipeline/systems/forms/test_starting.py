@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import mlflow
 import pandas as pd
@@ -13,13 +16,20 @@ import torch
 from data.forms.hand import write_words
 from full_disk import stopped_and_resumed
 from logged import only_run, table
+from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.character import CharacterNetwork
 from models.forms.recognise.objective import RecognitionObjective
-from models.forms.recognise.saved import load_recogniser
-from models.forms.recognise.word import WordNetwork
+from models.forms.recognise.saved import load_recogniser, save_recogniser
+from models.forms.recognise.word import Word, WordNetwork
+from pipeline.host.errors import PipelineError
+from pipeline.systems.forms.config import FormsFit
+from pipeline.systems.forms.reading import parts
+from pipeline.systems.forms.recipe import names_of_run
+from pipeline.systems.forms.recognition.starting import start_digest
 from pipeline.systems.forms.servable import png_of
 
 TEXTS = ["ada", "berg", "otto"] * 5
+ALPHABET = Alphabet.of_texts(TEXTS)
 CHARACTER = ("recogniser=character", "tracking.log_model=false")
 
 
@@ -72,3 +82,33 @@ def test_a_word_model_that_is_trained_before_goes_on_to_the_same_numbers(
     # four steps are those of the word model
     stopped_and_resumed(run_pipeline, character, RecognitionObjective, 6, monkeypatch)
     pd.testing.assert_frame_equal(table(whole, "read.csv"), table(only_run(client), "read.csv"), check_exact=True)
+
+
+def test_a_model_to_start_from_that_is_trained_again_makes_another_run_and_another_part(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    section = {"_target_": "models.forms.recognise.character.Character", "start": str(tmp_path / "words")}
+    own = {"stage": "recognition", "boxes": "found", "augment": "none", "alphabet": "texts", "scored": "words",
+           "variant": None, "vocabulary": None, "moved": 0.0, "corrected_within": 0}  # fmt: skip
+    settings: Any = SimpleNamespace(
+        recipe="forms", forms=SimpleNamespace(**own), recogniser=section, recognition=FormsFit(), refiner=None,
+        reader=None, extensions=[], seed=0, dtype="float32",
+    )  # fmt: skip
+    monkeypatch.setattr(parts, "part_of", lambda name, mark, *_: mark)  # noqa: ARG005
+    data: Any = SimpleNamespace(checksum="")
+
+    def said(seed: int) -> tuple[str, Any]:
+        shutil.rmtree(tmp_path / "words", ignore_errors=True)
+        network = Word(width=8).prepared(TEXTS, ALPHABET).network(ALPHABET, seed=seed)
+        save_recogniser(network, tmp_path / "words")
+        named = names_of_run(settings, cast("Any", SimpleNamespace(choices={})), "words")
+        return named.content, parts.recogniser_for(settings, data, data, torch.device("cpu"))
+
+    first, again, other = said(0), said(0), said(1)
+    assert first == again
+    assert first[0] != other[0]
+    assert first[1] != other[1]
+    assert [start_digest(settings) for section["start"] in (None, "word")] == ["", ""]
+    section["start"] = str(tmp_path)
+    with pytest.raises(PipelineError, match=f"recogniser.start={tmp_path}: .* holds no saved recogniser"):
+        start_digest(settings)

@@ -31,6 +31,7 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import pages_of, words_of
 from pipeline.systems.forms.recognition import fitting as recognition
 from pipeline.systems.forms.recognition.load import Moved
+from pipeline.systems.forms.recognition.starting import start_digest
 from pipeline.systems.forms.segmentation import fitting as segmentation
 
 KEPT, SCORE = "model", "validation.json"
@@ -104,6 +105,7 @@ def trained_on(
         own.corrected_within,
         None if own.vocabulary is None else read_vocabulary(own.vocabulary, where="forms.vocabulary"),
         *([own.moved, own.moved_after] if own.moved else []),
+        start_digest(settings),
     )
 
     def make(study: Study) -> Made:
