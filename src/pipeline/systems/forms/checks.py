@@ -22,6 +22,7 @@ TRAINED_FIRST = "word"  # recogniser.start: a word model is trained before
 FORMS, IMAGES = "data.form_images:HandwrittenForms", "data.word_images:HandwrittenWords"
 WRITTEN = ("synthetic", "both")  # data.ink with training images that a program writes
 TAKEN = {"segmentation": (FORMS,), "recognition": (IMAGES,), "pipeline": (FORMS,), "data": (FORMS, IMAGES)}
+PARTS_OF_NAMES = "data.vocabulary=parts data.least=3"  # on composed forms
 MIRRORS_NOTHING = (
     "forms.augment=flip: images of words are never mirrored, and no detector is trained; take forms.augment=thesis"
 )
@@ -159,9 +160,10 @@ def refuse_words_of_strings(settings: FormsConfig, recogniser: RecogniserSetting
     """Raises PipelineError for a word model of whole names of DHSD, most of which are in no training image."""
     asked = word_model_of(recogniser)
     if asked and settings.data.get("vocabulary") == "strings":
+        taken = "data=dhsd_parts or data=composed_words"
         raise PipelineError(
             f"{asked} with data.vocabulary=strings: a word model reads training texts alone, and most names of the "
-            "test part are none; take data=dhsd_parts or data=composed_words"
+            f"test part are none; take {taken if settings.forms.stage == 'recognition' else PARTS_OF_NAMES}"
         )
 
 

@@ -124,6 +124,7 @@ def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
         (("forms.scored=classes",), "forms.scored=classes: Components finds words alone"),
         (("recogniser.height=20",), "recogniser: height=20"),
         (("forms.boxes=none",), "forms.boxes"),
+        (("recogniser=word",), "names of the test part are none; take data.vocabulary=parts data.least=3"),
         (("reader=convolve_attend_spell", "forms.edges=ink"), "forms.edges=ink: no words are found and read here"),
     ):
         assert said in run_pipeline(*OWN, "tracking=off", *asked).error
@@ -173,7 +174,8 @@ def test_validation_chooses_where_the_edges_of_words_are(true: str, chosen: str,
     image[10:20, 30:42] = image[10:20, 43:55] = 0
     form = Form(image, np.array([[30, 10, 55, 20]], np.float32), np.array([1]), (true,), np.array([0]))
     data = SimpleNamespace(parts={"validation": FormImages.of([form])})
-    settings = SimpleNamespace(forms=SimpleNamespace(edges=asked, most_shared=0.2), reader=None)
+    settings = SimpleNamespace(forms=SimpleNamespace(edges=asked, most_shared=0.2), reader=None,
+                               recognition=SimpleNamespace(epochs=1))  # fmt: skip
     detector, recogniser = SimpleNamespace(model=Wider()), SimpleNamespace(model=(Sizes(), None))
     reader, (sheet,) = reader_of(*cast("Any", (settings, data, detector, recogniser)))
     assert isinstance(reader, FormReader)
