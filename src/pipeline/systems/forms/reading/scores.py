@@ -69,11 +69,14 @@ def read_anew(own: Sheet, reader: FormReader) -> Sheet:
     return own._replace(read={FOUND: reader.read_found(ink_of(own.form.image), kept), **others})
 
 
-def least_score_of(sheets: Sequence[Sheet]) -> tuple[float, int]:
-    """Returns the score of `GRID` with which the boxes that were found make the fewest faults, the least of equal
-    ones, and how many faults these are."""
-    faults = [sum(page_score(own.true, at_least(own.read[FOUND], least)).faults for own in sheets) for least in GRID]
-    return GRID[int(np.argmin(faults))], min(faults)
+def least_score_of(sheets: Sequence[Sheet], counted: str = "faults") -> tuple[float, int]:
+    """Returns the score of `GRID` with which the boxes that were found have the smallest count, the least of equal
+    ones, and that count. counted: of `PageScore`."""
+    counts = [
+        sum(getattr(page_score(own.true, at_least(own.read[FOUND], least)), counted) for own in sheets)
+        for least in GRID
+    ]
+    return GRID[int(np.argmin(counts))], min(counts)
 
 
 def at_least(rows: Sequence[Found], least: float) -> list[Found]:
