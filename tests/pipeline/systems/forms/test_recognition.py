@@ -28,7 +28,12 @@ from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.recipe import language_in_words
 from pipeline.systems.forms.recognition import fitting, remarks
 from pipeline.systems.forms.recognition.fitting import refuse_too_long
-from pipeline.systems.forms.recognition.load import alphabet_of, ink_height
+from pipeline.systems.forms.recognition.load import (
+    alphabet_in_words,
+    alphabet_metrics,
+    alphabet_of,
+    ink_height,
+)
 from pipeline.systems.forms.recognition.multirun import errors_of, right_alone
 from pipeline.systems.forms.recognition.scores import confusion
 from pipeline.systems.forms.recognition.servable import table_of
@@ -208,6 +213,16 @@ def test_confusion_counts_replaced_missing_and_additional_characters_and_ink_has
     grey = np.full((9, 5), 200, np.uint8)
     grey[2:6, 1] = 20
     assert ink_height(grey) == 4
+
+
+def test_a_run_says_how_many_characters_its_alphabet_cannot_read() -> None:
+    """Of "Zoë 7b" a blank, a z and an ë; of "Ada" nothing: a small letter for a capital is left."""
+    folded, own, texts = Alphabet.alphanumeric(), Alphabet.of_texts(["Ada b7oZ"]), ["Zoe\u0308 7b", "Ada"]
+    assert alphabet_metrics(folded, texts) == {"data/characters_left_out": pytest.approx(3 / 9)}
+    assert "leaves 33.3% of the characters of test texts out" in alphabet_in_words(folded, texts)
+    assert alphabet_metrics(own, texts) == {"data/characters_unknown": pytest.approx(1 / 9)}
+    assert alphabet_in_words(own, texts).startswith("11.1% of the characters of test texts stand in no training text")
+    assert alphabet_in_words(own, ["Ada"]) == ""
 
 
 def test_arms_are_compared_by_image() -> None:

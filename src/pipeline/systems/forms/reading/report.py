@@ -9,12 +9,14 @@ import pandas as pd
 
 from data.form_images import HandwrittenForms
 from models.forms.reader import FormReader
+from models.forms.recognise.alphabet import Alphabet
 from models.forms.tables import found_table
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.forms.comparison import EDGES
 from pipeline.systems.forms.reading.figures import pages, texts_below
+from pipeline.systems.forms.reading.load import texts_of
 from pipeline.systems.forms.reading.parts import Part
 from pipeline.systems.forms.reading.scores import (
     FOUND,
@@ -26,6 +28,7 @@ from pipeline.systems.forms.reading.scores import (
     read_table,
 )
 from pipeline.systems.forms.recognition import figures as recognition
+from pipeline.systems.forms.recognition.load import alphabet_in_words
 from pipeline.systems.forms.segmentation import figures as segmentation
 from pipeline.systems.forms.segmentation.load import truth_of
 from pipeline.systems.forms.segmentation.scores import metrics_of as precision_of
@@ -92,8 +95,8 @@ def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[s
     return metrics
 
 
-def said(metrics: dict[str, float], data: HandwrittenForms) -> str:
-    """Returns the scores of the test parts as a table, and where the data come from."""
+def said(metrics: dict[str, float], data: HandwrittenForms, alphabet: Alphabet) -> str:
+    """Returns the scores of the test parts as a table, what the alphabet cannot read, and where the data come from."""
     rates = {rate: name for rate, name in RATES.items() if f"test_{rate}" in metrics}
     rows = {
         f"{part.replace('_', ' ')}: {name}": [metrics[f"{part}_{rate}{suffix}"] for rate in rates]
@@ -101,4 +104,5 @@ def said(metrics: dict[str, float], data: HandwrittenForms) -> str:
     }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rates.values()))
     table = table.rename_axis(data.name).reset_index()
-    return f"{markdown_table(table, digits=4)}\n\nData: {data.name}, source {data.source}"
+    lost = alphabet_in_words(alphabet, texts_of(data.parts["test"]))
+    return f"{markdown_table(table, digits=4)}\n\n{lost}Data: {data.name}, source {data.source}"

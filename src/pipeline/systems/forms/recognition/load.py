@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from data.forms.augment import Augmentation
 from data.forms.moved_boxes import MovedBoxes
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.images import as_ink
-from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.alphabet import Alphabet, nfc
 from pipeline.host.errors import PipelineError, said_of
 from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
@@ -57,6 +57,31 @@ def unknown_share(alphabet: Alphabet, texts: list[str]) -> float:
 def inks_of(words: WordImages) -> list[Tensor]:
     """Returns the ink (height, width) of each image."""
     return [as_ink(image) for image in words.images()]
+
+
+def left_out_share(alphabet: Alphabet, texts: Sequence[str]) -> float:
+    """Returns the share of characters in texts, in NFC and small letters, that a folded alphabet leaves out of them."""
+    written = sum(len(nfc(text).lower()) for text in texts)
+    return 1 - sum(len(alphabet.spelt(text)) for text in texts) / written
+
+
+def alphabet_metrics(alphabet: Alphabet, texts: Sequence[str]) -> dict[str, float]:
+    """Returns the share of characters in test texts that cannot be read, by the name of its metric: those that a
+    folded alphabet leaves out of what is scored, else those that stand in no training text."""
+    if alphabet.folded:
+        return {"data/characters_left_out": left_out_share(alphabet, texts)}
+    return {"data/characters_unknown": unknown_share(alphabet, [alphabet.spelt(text) for text in texts])}
+
+
+def alphabet_in_words(alphabet: Alphabet, texts: Sequence[str]) -> str:
+    """Returns what `alphabet_metrics` measures, as a sentence; "" where all characters can be read."""
+    (share,) = alphabet_metrics(alphabet, texts).values()
+    if alphabet.folded:
+        return (f"forms.alphabet leaves {share:.1%} of the characters of test texts out and makes capitals small, in "
+                "what is scored too: error rates are of what is left. ")  # fmt: skip
+    return (
+        f"{share:.1%} of the characters of test texts stand in no training text and cannot be read. " if share else ""
+    )
 
 
 def ink_height(grey: np.ndarray) -> int:

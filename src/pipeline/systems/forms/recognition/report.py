@@ -12,7 +12,7 @@ from pipeline.systems.forms.recognition.attention import ATTENTION, Attention
 from pipeline.systems.forms.recognition.attention_figures import maps_figure
 from pipeline.systems.forms.recognition.figures import LABELS, error_rates, samples
 from pipeline.systems.forms.recognition.fitting import Fitted
-from pipeline.systems.forms.recognition.load import spelt, unknown_share
+from pipeline.systems.forms.recognition.load import alphabet_in_words, alphabet_metrics
 from pipeline.systems.forms.recognition.scores import SUFFIXES, confusion, metrics_of
 
 READ = "read.csv"
@@ -34,7 +34,7 @@ def log_fitted(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.Dat
     metrics, alphabet = metrics_of(read), fitted.recogniser.alphabet
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
-    log_metrics(here.run, {"data/characters_unknown": unknown_share(alphabet, spelt(alphabet, data.parts["test"]))})
+    log_metrics(here.run, alphabet_metrics(alphabet, data.parts["test"].texts))
     parameters = sum(parameter.numel() for parameter in fitted.recogniser.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
     here.run.table(read, READ)
@@ -68,10 +68,8 @@ def said(metrics: dict[str, float], data: HandwrittenWords, fitted: Fitted) -> s
     }  # fmt: skip
     table = pd.DataFrame({data.name: list(NAMES.values()), **columns})
     unseen = f"{data.unseen:.0%} of test images say what no training image says"
-    alphabet = fitted.recogniser.alphabet
-    unknown = unknown_share(alphabet, spelt(alphabet, data.parts["test"]))
-    lost = f"; {unknown:.1%} of their characters stand in no training text and cannot be read" if unknown else ""
-    return f"{markdown_table(table, digits=4)}\n\n{kept(fitted)}{unseen}{lost}. Data: {data.name}, source {data.source}"
+    lost = alphabet_in_words(fitted.recogniser.alphabet, data.parts["test"].texts)
+    return f"{markdown_table(table, digits=4)}\n\n{kept(fitted)}{unseen}. {lost}Data: {data.name}, source {data.source}"
 
 
 def kept(fitted: Fitted) -> str:
