@@ -49,10 +49,21 @@ def of_one_size(images: Sequence[Tensor]) -> Tensor:
     return torch.stack([pad(own, (0, width - own.shape[1], 0, height - own.shape[0])) for own in images])
 
 
+def scaled_width(shape: Sequence[int], height: int) -> int:
+    """Returns how wide an image of a shape (height, width) is at another height, in pixels: as its shape asks, at least
+    1 and at most `MOST_WIDTH`."""
+    return min(max(1, round(shape[1] * height / shape[0])), MOST_WIDTH)
+
+
+def crop_width(shape: Sequence[int], height: int) -> int:
+    """Returns how wide the crop of an image of a shape (height, width) is at another height, in pixels, as `crops_of`
+    has it: `scaled_width`, at least `LEAST_WIDTH`."""
+    return max(scaled_width(shape, height), LEAST_WIDTH)
+
+
 def scaled(ink: Tensor, height: int) -> Tensor:
-    """Returns an image (height, width) at another height, as wide as its shape asks, at least 1 and at most
-    `MOST_WIDTH` pixels."""
-    width = min(max(1, round(ink.shape[1] * height / ink.shape[0])), MOST_WIDTH)
+    """Returns an image (height, width) at another height, of its `scaled_width`."""
+    width = scaled_width(ink.shape, height)
     if ink.shape == (height, width):
         return ink
     return interpolate(ink[None, None], (height, width), mode="bilinear", antialias=True)[0, 0]

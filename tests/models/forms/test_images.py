@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.forms.images import as_grey, as_ink, batches_of, crops_of, of_one_size
+from models.forms.images import as_grey, as_ink, batches_of, crop_width, crops_of, of_one_size
 
 
 def test_black_is_ink() -> None:
@@ -23,6 +23,11 @@ def test_crops_have_one_height_and_paper_past_their_width() -> None:
     few = crops.at([2, 0])
     assert few.ink.shape == (2, 1, 8, 10)
     torch.testing.assert_close(few.ink[1], crops.ink[0, :, :, :10])
+
+
+@pytest.mark.parametrize(("shape", "width"), [((16, 20), 10), ((8, 1), 8), ((2, 3000), 4096)])
+def test_the_width_of_a_crop_is_known_from_the_shape_of_its_image(shape: tuple[int, int], width: int) -> None:
+    assert crops_of([torch.ones(*shape)], 8).widths.tolist() == [crop_width(shape, 8)] == [width]
 
 
 def test_batches_are_as_wide_as_their_own_widest_image_and_have_every_image_once() -> None:

@@ -12,11 +12,13 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from data.forms.dhsd import Dhsd
 from data.word_images import HandwrittenWords, WordImages
 from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
+from models.forms.images import crops_of
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.correction import Correction
 from models.forms.recognise.crnn import CRNN
@@ -197,7 +199,7 @@ def test_texts_that_are_too_long_or_have_no_character_of_the_alphabet_are_named(
     data, alphabet = replace(words, parts={**words.parts, "train": narrow}), Alphabet.of_texts(train.texts)
     network = CRNN(units=8).network(alphabet)
     refuse_too_long(network, words, train.texts)
-    with pytest.raises(PipelineError, match=r"image 1 of the train part .* needs \d+ frames and has 2; make the image"):
+    with pytest.raises(PipelineError, match=r"image 1 of the train part .* needs \d+ frames and has 4; make the image"):
         refuse_too_long(network, data, train.texts)
     odd = WordImages.of([train.image(0)], ["-"], ["a"])
     with pytest.raises(PipelineError, match=r"forms.alphabet=alphanumeric: image 1 of the train part \('-'\) has no"):
@@ -205,14 +207,19 @@ def test_texts_that_are_too_long_or_have_no_character_of_the_alphabet_are_named(
     assert len(alphabet_of("alphanumeric", words)) == 35
 
 
-def test_confusion_counts_replaced_missing_and_additional_characters_and_ink_has_a_height() -> None:
-    rows = confusion(["axc", "ab", "abcd"], ["abc", "abc", "abc"])
-    faults = rows[rows["true"] != rows["read"]]
-    assert sorted(map(tuple, faults.to_numpy().tolist())) == [("", "d", 1), ("b", "x", 1), ("c", "", 1)]
-    assert rows["count"].sum() == 10
-    grey = np.full((9, 5), 200, np.uint8)
-    grey[2:6, 1] = 20
-    assert ink_height(grey) == 4
+def test_texts_are_held_against_the_widths_that_the_network_sees(words: HandwrittenWords) -> None:
+    """An image of 9000 pixels is read in 4096, one of 3 pixels in 8."""
+    network = CRNN(units=8).network(Alphabet(("a", "b", "d")))
+
+    def given(width: int, text: str) -> HandwrittenWords:
+        train = WordImages.of([np.eye(32, width, dtype=np.uint8)], [text], ["a"])
+        return replace(words, parts={**words.parts, "train": train})
+
+    refuse_too_long(network, given(3, "ada"), ["ada"])
+    assert network.losses(crops_of([torch.eye(32, 3)], 32), ["ada"])["ctc_loss"].isfinite()
+    long = "ab" * 1100
+    with pytest.raises(PipelineError, match="needs 2200 frames and has 2048; no image is read wider than 4096 pixels"):
+        refuse_too_long(network, given(9000, long), [long])
 
 
 def test_a_run_says_how_many_characters_its_alphabet_cannot_read() -> None:

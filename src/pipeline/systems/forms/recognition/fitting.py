@@ -10,6 +10,7 @@ import torch
 from data.forms.augment import Augmentation
 from data.forms.vocabulary import read_vocabulary
 from data.word_images import HandwrittenWords, WordImages
+from models.forms.images import MOST_WIDTH, crop_width, scaled_width
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.character import CharacterNetwork
 from models.forms.recognise.correction import Correction
@@ -117,13 +118,8 @@ def prepared(own: Any, texts: Sequence[str], alphabet: Alphabet) -> RecogniserSe
 
 
 def widths_of(words: WordImages, height: int) -> torch.Tensor:
-    """Returns how wide each image is at a height, in pixels, (image,)."""
-    return torch.tensor([width_at(shape, height) for shape in words.shapes.tolist()])
-
-
-def width_at(shape: Sequence[int], height: int) -> int:
-    """Returns how wide an image of a shape (height, width) is at a height, in pixels."""
-    return max(1, round(shape[1] * height / shape[0]))
+    """Returns how wide the crop of each image is at a height, in pixels, (image,)."""
+    return torch.tensor([crop_width(shape, height) for shape in words.shapes.tolist()])
 
 
 def refuse_too_long(recogniser: Recogniser, data: HandwrittenWords, texts: Sequence[str]) -> None:
@@ -135,10 +131,19 @@ def refuse_too_long(recogniser: Recogniser, data: HandwrittenWords, texts: Seque
     for number, (symbols, there) in enumerate(zip(recogniser.alphabet.encode(texts), frames.tolist(), strict=True)):
         needed = recogniser.frames_needed(symbols)
         if needed > there:
+            advice = frames_more(words.shapes[number].tolist(), height, needed / max(there, 1))
             raise PipelineError(
-                f"{data.name}: {data.called('train', number)} needs {needed} frames and has {there}; make the image at "
-                f"least {needed / max(there, 1):.2f} times as wide, raise recogniser.height, or leave it out"
+                f"{data.name}: {data.called('train', number)} needs {needed} frames and has {there}; {advice}"
             )
+
+
+def frames_more(shape: Sequence[int], height: int, times: float) -> str:
+    """Returns what gives an image of a shape so many times the frames that it has at a height."""
+    width = crop_width(shape, height)
+    if width == MOST_WIDTH:
+        return f"no image is read wider than {MOST_WIDTH} pixels, so cut it in two, or leave it out"
+    wider = times * width / scaled_width(shape, height)
+    return f"make the image at least {wider:.2f} times as wide, raise recogniser.height, or leave it out"
 
 
 def enough_frames(recogniser: Recogniser, texts: Sequence[str]) -> Callable[[int, tuple[int, ...]], bool]:
@@ -146,7 +151,7 @@ def enough_frames(recogniser: Recogniser, texts: Sequence[str]) -> Callable[[int
     needed = [recogniser.frames_needed(symbols) for symbols in recogniser.alphabet.encode(texts)]
 
     def fits(number: int, shape: tuple[int, ...]) -> bool:
-        frames = recogniser.frames(torch.tensor([width_at(shape, recogniser.settings.height)]))
+        frames = recogniser.frames(torch.tensor([crop_width(shape, recogniser.settings.height)]))
         return frames is None or int(frames) >= needed[number]
 
     return fits
