@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from models.forms.detect import components
 from models.forms.detect.boxes import Truth
-from models.forms.detect.components import Components, ink_boxes
+from models.forms.detect.components import Components, ink_boxes, ink_of, word_precisions
 from models.runtime.plain import made_of, plain
 
 
@@ -37,7 +38,20 @@ def test_tuned_components_find_the_words_to_the_pixel(rule: int | None) -> None:
     assert sorted(map(tuple, found.boxes.tolist())) == sorted(map(tuple, truth().boxes.tolist()))
     assert found.scores.tolist() == sorted(found.scores.tolist(), reverse=True)
     assert found.classes.tolist() == [1, 1, 1, 1]
-    assert detector.word_precision([image], [truth()]) == 1.0
+    assert word_precisions([detector.settings], [image], [truth()]) == [1.0]
+
+
+def test_ink_is_told_from_paper_once_a_form_and_the_best_settings_are_those_found_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    images, truths, ruled = [striped(WORDS, rule=45), striped(WORDS[:3], rule=50)], [truth(), truth()], components.ruled
+    tried = list(components.tunings(truth().boxes.repeat(2, 1)))
+    one_by_one = [word_precisions([own], images, truths)[0] for own in tried]
+    assert len(set(one_by_one)) > 1
+    asked = list[int]()
+    monkeypatch.setattr(components, "ruled", lambda ink, length: asked.append(length) or ruled(ink, length))
+    assert Components().prepared(images, truths) == tried[int(np.argmax(one_by_one))]
+    assert len(asked) == 2 * len(images)  # at two thresholds
 
 
 def test_the_same_settings_make_the_same_detector() -> None:
@@ -68,4 +82,5 @@ def test_closing_moves_no_edge_and_rules_vanish_whole_whatever_the_parity_of_the
     image[5:12, 0:14] = image[5:12, 20:21] = image[26:33, 50:60] = 1.0  # the second is one pixel wide
     image[20, 3:57] = 1.0  # a ruled line one pixel high
     own = Components(gap=2 + even, rise=even, rule=20 + even, least_width=0.0, least_height=0.0)
-    assert ink_boxes(image, own).tolist() == [[0, 5, 14, 12], [20, 5, 21, 12], [50, 26, 60, 33]]
+    ink = ink_of(image, own.threshold, own.rule)
+    assert ink_boxes(ink, own).tolist() == [[0, 5, 14, 12], [20, 5, 21, 12], [50, 26, 60, 33]]
