@@ -108,6 +108,7 @@ def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     assert "recogniser: found, trained before" in result.err + result.out
     given = next(run for run in client.search_runs(["1", "2", "0"]) if run.data.tags["arm"] == "true boxes + crnn")
     assert given.data.tags["recogniser.found"] == "true"
+    assert given.data.tags["language"] == stopped.data.tags["language"]
     assert math.isnan(given.data.metrics["recogniser/seconds"])  # it was trained by two processes
     monkeypatch.setattr("pipeline.systems.forms.reading.parts.seconds_of", lambda _: 1000)
     assert run_pipeline(*asked, "forms.boxes=truth", "run_name=third").status == 0

@@ -37,6 +37,7 @@ from pipeline.systems.forms.recognition.load import (
     ink_height,
 )
 from pipeline.systems.forms.recognition.multirun import errors_of, right_alone
+from pipeline.systems.forms.recognition.report import log_language
 from pipeline.systems.forms.recognition.scores import confusion
 from pipeline.systems.forms.recognition.servable import table_of
 from pipeline.systems.forms.servable import png_of
@@ -130,11 +131,18 @@ def test_a_language_model_that_makes_the_validation_part_worse_is_left_out(
     monkeypatch.setattr(fitting, "held_out_scores", lambda *_: {"validation_cer": with_it})
     tags = dict[str, str]()
     here: Any = SimpleNamespace(run=SimpleNamespace(tags=tags.update))
+    settings: Any = SimpleNamespace(recogniser={"language": {}})
     network = CRNN(height=16, units=8, language=Language(texts=("ab",))).network(Alphabet(("a", "b")))
     data: Any = None  # its score is that above
-    assert fitting.settled(network, 10.0, data, here) == min(with_it, 10.0)
+    assert fitting.settled(network, 10.0, data) == min(with_it, 10.0)
+    log_language(here, network, settings)
     assert (tags, network.settings.language is None) == ({"language": use}, use == "left out")
     assert ("without it, 11 % with it" in capsys.readouterr().out) == (use == "left out")
+    log_language(here, network, settings, found=True)
+    assert ("where this recogniser was trained" in capsys.readouterr().out) == (use == "left out")
+    tags.clear()
+    log_language(here, network, cast("Any", SimpleNamespace(recogniser={"language": None})))
+    assert not tags
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
@@ -230,6 +238,16 @@ def test_a_run_says_how_many_characters_its_alphabet_cannot_read() -> None:
     assert alphabet_metrics(own, texts) == {"data/characters_unknown": pytest.approx(1 / 9)}
     assert alphabet_in_words(own, texts).startswith("11.1% of the characters of test texts stand in no training text")
     assert alphabet_in_words(own, ["Ada"]) == ""
+
+
+def test_confusion_counts_replaced_missing_and_additional_characters_and_ink_has_a_height() -> None:
+    rows = confusion(["axc", "ab", "abcd"], ["abc", "abc", "abc"])
+    faults = rows[rows["true"] != rows["read"]]
+    assert sorted(map(tuple, faults.to_numpy().tolist())) == [("", "d", 1), ("b", "x", 1), ("c", "", 1)]
+    assert rows["count"].sum() == 10
+    grey = np.full((9, 5), 200, np.uint8)
+    grey[2:6, 1] = 20
+    assert ink_height(grey) == 4
 
 
 def test_arms_are_compared_by_image() -> None:

@@ -28,6 +28,7 @@ from pipeline.systems.forms.reading.scores import (
     sheets_of,
 )
 from pipeline.systems.forms.recognition.load import alphabet_metrics
+from pipeline.systems.forms.recognition.report import log_language
 from pipeline.systems.forms.segmentation.report import log_data
 
 __all__ = ["load", "stages"]
@@ -46,6 +47,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
     here.run.tags({"validation_error": repr(validation)})
     with here.clock.stage("report"):
         log_parts(here, detector, recogniser)
+        log_language(here, network, settings, found=recogniser.found)
         log_copies(settings, data, here)
         metrics = log_read(here, reader, tests, () if detector is None else detector.model.settings.kinds)
         log_metrics(here.run, alphabet_metrics(network.alphabet, texts_of(data.parts["test"])))

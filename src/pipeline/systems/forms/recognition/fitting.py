@@ -74,7 +74,7 @@ def fit(
         begin(recogniser, word_model(recogniser, settings, data, here))
     lesson = lesson_of(settings, recogniser, data, spelt(recogniser.alphabet, data.parts["train"]), moved)
     curve = learn(lesson, settings.recognition, here, settings.seed)
-    validation = settled(recogniser, curve.kept.values["validation_cer"], data, here)
+    validation = settled(recogniser, curve.kept.values["validation_cer"], data)
     return Fitted(recogniser.eval(), correction, curve, validation)
 
 
@@ -188,13 +188,12 @@ def error_rate(recogniser: Recogniser, inks: Sequence[torch.Tensor], data: Handw
     return character_error_rate([own.text for own in recogniser.read_words(inks, search=False)], true)
 
 
-def settled(recogniser: Recogniser, path: float, data: HandwrittenWords, here: Study) -> float:
+def settled(recogniser: Recogniser, path: float, data: HandwrittenWords) -> float:
     """Returns the error rate of characters on the validation part. A language model with which it is larger is left
-    out of the recogniser, which is said and tagged. path: the rate at a glance."""
+    out of the recogniser, which is said. path: the rate at a glance."""
     if not isinstance(recogniser, FrameRecogniser) or recogniser.settings.language is None:
         return path
     found = held_out_scores(recogniser, data)["validation_cer"]
-    here.run.tags({"language": "left out" if path < found else "used"})
     if path < found:
         recogniser.leave_language_out()
         print(f"language model: left out, as the validation part has {path:.4g} % wrong characters without it, "

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from data.word_images import HandwrittenWords
+from models.forms.recognise.frames import FrameRecogniser
+from models.forms.recognise.recogniser import Recogniser
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
+from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import ATTENTION, Attention
 from pipeline.systems.forms.recognition.attention_figures import maps_figure
 from pipeline.systems.forms.recognition.figures import LABELS, error_rates, samples
@@ -41,6 +44,19 @@ def log_fitted(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.Dat
     here.run.table(confusion(read["read"].tolist(), read["true"].tolist()), "confusion.csv")
     if here.full:
         log_figures(here, data, fitted, read)
+
+
+def log_language(here: Study, recogniser: Recogniser, settings: FormsConfig, *, found: bool = False) -> None:
+    """Tags whether the language model that was asked for takes part in reading. found: whether another run trained the
+    recogniser; then it is said that the model was left out, as the training says it else."""
+    if not isinstance(recogniser, FrameRecogniser) or settings.recogniser.get("language") is None:
+        return
+    out = recogniser.settings.language is None
+    here.run.tags({"language": "left out" if out else "used"})
+    if out and found:
+        print(
+            "language model: left out, as the validation part was read worse with it where this recogniser was trained"
+        )
 
 
 def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.DataFrame) -> None:

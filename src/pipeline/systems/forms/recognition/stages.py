@@ -16,7 +16,7 @@ from pipeline.systems.forms.recognition.fitting import Fitted, fit, untrained
 from pipeline.systems.forms.recognition.load import load
 from pipeline.systems.forms.recognition.refining import refined
 from pipeline.systems.forms.recognition.remarks import advice
-from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, said
+from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, log_language, said
 from pipeline.systems.forms.recognition.scores import metrics_of, nearest_texts, read_table
 
 __all__ = ["load", "stages"]
@@ -37,6 +37,7 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
     augmentation = Augmentation(settings.forms.augment, settings.seed)
     with here.clock.stage("report"):
         log_fitted(here, data, fitted, read)
+        log_language(here, fitted.recogniser, settings)
         log_changes(here, "word", data.parts["train"].image(0), None, augmentation)
         if attention is not None:
             log_attention(here, data, fitted, attention)
