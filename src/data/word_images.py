@@ -94,14 +94,6 @@ class HandwrittenWords:
         return tuple(self.parts)[2:]
 
     @property
-    def writers_shared(self) -> bool | None:
-        """Whether someone wrote in the test part and in another one; None where writers are not known."""
-        train, validation, test = (part.writers for part in self.parts.values())
-        if train is None or validation is None or test is None:
-            return None
-        return bool(set(test) & {*train, *validation})
-
-    @property
     def unseen(self) -> float:
         """The share of test images that say what no training image says."""
         known, asked = set(self.parts["train"].texts), self.parts["test"].texts

@@ -180,7 +180,7 @@ def test_a_table_without_writers_or_beside_another_folder_is_read(tmp_path: Path
     (tmp_path / "tables").mkdir()
     table = (tmp_path / "words.csv").rename(tmp_path / "tables" / "words.csv")
     data = WordsFolder(**{**settings, "path": str(table)}, images=str(tmp_path)).load()
-    assert data.writers_shared is None
+    assert data.parts["test"].writers is None
     with pytest.raises(DataError, match="no column 'writer'; there are file, text, other"):
         WordsFolder(**{**settings, "path": str(table)}, images=str(tmp_path), writers="disjoint").load()
 

@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from models.forms.detect.boxes import Truth
 from models.forms.detect.detector import Detector
 from models.forms.images import of_one_size
-from models.runtime.collectives import rank, world
 from models.runtime.noted_losses import NotedLosses
-from models.runtime.objective import Loss, no_loss
+from models.runtime.objective import Loss
 
 MOST_TURNS = 2**31
 
@@ -37,8 +36,7 @@ class DetectionObjective:
 
     show: gives the ink (height, width) and the boxes of a training form in a turn; a turn is an epoch, and has a number
     of its own, drawn with the order of the forms, so that a run that goes on sees the same changed copies. count: of
-    training forms. batch: forms of a step. Of several processes each takes every so many-th form of a batch. `noted`
-    has the parts of the loss. Raises ValueError without a form.
+    training forms. batch: forms of a step. `noted` has the parts of the loss. Raises ValueError without a form.
     """
 
     def __init__(self, model: Detector, show: Show, count: int, *, batch: int) -> None:
@@ -61,9 +59,7 @@ class DetectionObjective:
 
     def loss(self, batch: Shown) -> Loss:
         """Returns the losses summed over the forms of a batch, with their number."""
-        own = [self.show(form, batch.turn) for form in batch.forms[rank() :: world()]]
-        if not own:
-            return no_loss(self.parameters())
+        own = [self.show(form, batch.turn) for form in batch.forms]
         device = next(self.model.parameters()).device
         images = side_by_side([ink for ink, _ in own]).to(device)
         truths = [truth.to(device) for _, truth in own]

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from models.forms.images import crops_of
 from models.forms.recognise.recogniser import Recogniser
-from models.runtime.collectives import rank, world
 from models.runtime.noted_losses import NotedLosses
-from models.runtime.objective import Loss, no_loss
+from models.runtime.objective import Loss
 
 MOST_TURNS = 2**31
 SORTED = 16  # batches whose images are sorted by width together
@@ -36,8 +35,7 @@ class RecognitionObjective:
     number of its own, drawn with the order of the images, so that a run that goes on sees the same changed copies.
     texts: of the images.
     widths: about how wide each image is, at one height; a batch has images of similar width. batch: images of a step.
-    Of several processes each takes every so many-th image of a batch. `noted` has the parts of the loss.
-    Raises ValueError without an image, and for texts that the alphabet cannot write.
+    `noted` has the parts of the loss. Raises ValueError without an image, and for texts that the alphabet cannot write.
     """
 
     def __init__(
@@ -72,9 +70,7 @@ class RecognitionObjective:
 
     def loss(self, batch: ShownWords) -> Loss:
         """Returns the losses summed over the texts of a batch, with their number."""
-        own = batch.words[rank() :: world()]
-        if not own:
-            return no_loss(self.parameters())
+        own = batch.words
         device = next(self.model.parameters()).device
         images = [self.show(word, batch.turn, batch.epoch) for word in own]
         crops = crops_of(images, self.model.settings.height).to(device)

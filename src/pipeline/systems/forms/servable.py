@@ -16,12 +16,12 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from PIL import Image
 
 from data.forms.images import as_in_a_file, load_reading, save_reading
+from models.forms.reader import LEAST_SCORE
 from models.forms.tables import SIDES
 from pipeline.host.errors import PipelineError
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 
 SERVED = Path(__file__).with_name("served.py")
-LEAST_SCORE = 0.05
 WHOLE_FORMS = "whole"
 TAKES_FORMS: dict[str, Any] = {"takes": "forms", "columns": ["form", "image"], "gives": "boxes"}
 BOXES = {

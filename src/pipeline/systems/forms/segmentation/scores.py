@@ -11,11 +11,10 @@ import torch
 from models.forms.detect.average_precision import hits_of, precision_of
 from models.forms.detect.boxes import CLASSES, Detections, Truth
 from models.forms.detect.detector import Detector
+from models.forms.reader import LEAST_SCORE
+from models.forms.tables import SIDES
 from pipeline.systems.forms.segmentation.load import Shown
 from pipeline.systems.forms.segmentation.narrow import NARROW, median_width, narrow_of, narrow_precision, truth_up_to
-
-LEAST_SCORE = 0.05
-SIDES = ("x0", "y0", "x1", "y1")
 
 
 @torch.no_grad()
