@@ -87,7 +87,10 @@ def test_a_word_model_that_is_trained_before_goes_on_to_the_same_numbers(
 def test_a_model_to_start_from_that_is_trained_again_makes_another_run_and_another_part(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    section = {"_target_": "models.forms.recognise.character.Character", "start": str(tmp_path / "words")}
+    section: dict[str, Any] = {
+        "_target_": "models.forms.recognise.character.Character",
+        "start": str(tmp_path / "words"),
+    }
     own = {"stage": "recognition", "boxes": "found", "augment": "none", "alphabet": "texts", "scored": "words",
            "variant": None, "vocabulary": None, "moved": 0.0, "corrected_within": 0}  # fmt: skip
     settings: Any = SimpleNamespace(
