@@ -7,13 +7,44 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
+import torch
 
+from data.form_images import Form, FormImages
+from models.forms.recognise.alphabet import Alphabet
+from models.forms.recognise.correction import Correction
+from models.forms.recognise.crnn import CRNN
+from models.forms.recognise.saved import save_recogniser
 from pipeline.job.clock import Clock
 from pipeline.job.shared import SECONDS
+from pipeline.systems.forms.config import FormsFit
 from pipeline.systems.forms.reading import parts
+
+
+def test_a_recogniser_is_the_same_whatever_corrects_what_it_reads(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(parts, "part_of", lambda name, mark, here, make, find: (mark, find))  # noqa: ARG005
+    box = np.array([[1, 1, 9, 9]], np.float32)
+    forms = FormImages.of([Form(np.eye(10, dtype=np.uint8), box, np.array([1]), ("river",), np.array([0]))])
+    save_recogniser(CRNN(height=16, units=8).network(Alphabet.of_texts(["river"])), tmp_path / "model")
+    (tmp_path / "streets.txt").write_text("vie\n", encoding="utf-8")
+    marks = set[str]()
+    for within, file, correction in (
+        (2, None, Correction(("river",), 2)), (1, None, Correction(("river",), 1)), (0, None, None),
+        (2, str(tmp_path / "streets.txt"), Correction(("vie",), 2)),
+    ):  # fmt: skip
+        own = SimpleNamespace(alphabet="texts", corrected_within=within, vocabulary=file, moved=0.0, augment="none")
+        settings: Any = SimpleNamespace(
+            forms=own, recogniser={"_target_": "models.forms.recognise.crnn.CRNN"}, recognition=FormsFit(), seed=0,
+            dtype="float32", extensions=[],
+        )  # fmt: skip
+        data: Any = SimpleNamespace(checksum="", parts={"train": forms})
+        mark, find = cast("Any", parts.recogniser_for(settings, data, data, torch.device("cpu")))
+        marks.add(mark)
+        assert find(tmp_path / "model")[1] == correction
+    assert len(marks) == 1
 
 
 def test_a_run_that_waited_for_a_part_counts_the_making_once(tmp_path: Path, monkeypatch) -> None:

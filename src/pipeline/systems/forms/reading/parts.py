@@ -15,7 +15,6 @@ from tqdm import tqdm
 
 from data.form_images import HandwrittenForms
 from data.forms.moved_boxes import MovedBoxes
-from data.forms.vocabulary import read_vocabulary
 from data.word_images import HandwrittenWords
 from models.forms.detect.detector import Detector
 from models.forms.detect.saved import load_detector, save_detector
@@ -28,7 +27,7 @@ from pipeline.job.shared import forget_states, seconds_of, timed, versioned
 from pipeline.job.study import Study
 from pipeline.systems.forms.checks import page_reader_of
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.reading.load import pages_of, words_of
+from pipeline.systems.forms.reading.load import pages_of, texts_of, words_of
 from pipeline.systems.forms.recognition import fitting as recognition
 from pipeline.systems.forms.recognition.load import Moved
 from pipeline.systems.forms.recognition.starting import start_digest
@@ -38,7 +37,7 @@ KEPT, SCORE = "model", "validation.json"
 
 
 ROUNDING = 1e-9  # of a share of epochs that is a whole number
-VERSION = 2  # of how parts are trained and read, raised where the same settings give others
+VERSION = 3  # of how parts are trained and read, raised where the same settings give others
 
 
 class Made(NamedTuple):
@@ -96,14 +95,12 @@ def trained_on(
     device: torch.device,
 ) -> Part:
     """Returns a recogniser of images that are cut out of the forms, where none is found. Its model is the pair of
-    `Recogniser` and `Correction`, None without one."""
+    `Recogniser` and `Correction`, None without one; as nothing is trained for that, it is made anew for each run."""
     own = settings.forms
     sections = (
         settings.recogniser,
         asdict(settings.recognition),
         own.alphabet,
-        own.corrected_within,
-        None if own.vocabulary is None else read_vocabulary(own.vocabulary, where="forms.vocabulary"),
         *([own.moved, own.moved_after] if own.moved else []),
         start_digest(settings),
     )
@@ -111,12 +108,13 @@ def trained_on(
     def make(study: Study) -> Made:
         words = cut()
         begun = recognition.untrained(settings, words, device)
-        model, correction, curve, validation = recognition.fit(settings, begun, words, study, moved_of(settings, data))
-        return Made(lambda folder: save_recogniser(model, folder, correction=correction), validation, curve)
+        model, _, curve, validation = recognition.fit(settings, begun, words, study, moved_of(settings, data))
+        return Made(lambda folder: save_recogniser(model, folder), validation, curve)
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:
-        recogniser, correction = load_recogniser(folder)
-        return recogniser.to(device), correction
+        recogniser, _ = load_recogniser(folder)
+        texts = [recogniser.alphabet.spelt(text) for text in texts_of(data.parts["train"])]
+        return recogniser.to(device), recognition.correction_of(settings, recogniser.alphabet, texts)
 
     return part_of("recogniser", mark_of(settings, data, device, sections), here, make, find)
 
