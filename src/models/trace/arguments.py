@@ -15,7 +15,7 @@ AUTO, EXACT = "auto", "exact"
 PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
 PRECISION = {torch.float64: "double", torch.float32: "single", torch.float16: "half"}
 LARGEST_SEED = 2**63 - 1
-FIRST = 32  # products, after which an estimate with a tolerance is looked at first
+FIRST = 32  # products, at most, after which an estimate with a tolerance is looked at first
 
 
 Estimate = TypeVar("Estimate", bound="Sure")
@@ -54,13 +54,13 @@ def check_budget_arguments(products: int | None, tolerance: float | None, seed: 
 
 
 def budgets(most: int, tolerance: float | None, first: int = FIRST) -> Iterator[int]:
-    """Yields the numbers of products at which an estimate is looked at: `most` without a tolerance, else the first one,
-    then twice as many and so on, the last of them `most`."""
-    budget = most if tolerance is None else min(most, first)
-    while budget < most:
-        yield budget
-        budget = min(most, 2 * budget)
-    yield most
+    """Yields the numbers of products at which an estimate is looked at: `most` without a tolerance, else `most` halved
+    until it is at most `first`, and from there up. So half of each, by which a method is chosen, is the one before."""
+    halvings = 0
+    while tolerance is not None and most >> halvings > first:
+        halvings += 1
+    for left in range(halvings, -1, -1):
+        yield most >> left
 
 
 class Sure(Protocol):

@@ -71,8 +71,8 @@ def estimate_diagonal(
     "auto": half of the products are asked with random queries. Where less than half of what is beside the diagonal lies
     outside of what these span, the rest goes to XDiag; else all of them are queries of Bekas. A matrix with no more
     rows than there are products is multiplied by every basis vector, with a tolerance unless a look that leaves as many
-    products as rows reaches it. tolerance: stop where the norm of the standard
-    errors is at most so much of that of the estimates, looked at after 32, 64, 128, … products.
+    products as rows reaches it. tolerance: stop where the norm of the standard errors is at most so much of that of the
+    estimates, looked at as by `estimate_trace`; once XDiag was chosen, later looks keep it.
 
     Two standard errors hold about 95 % of the entries; fewer where a row has one large entry beside the diagonal.
 
@@ -106,13 +106,13 @@ def choose(pool: Pool, half: int) -> tuple[str, float]:
     """Returns the method that the first half of a budget speaks for, and the tail that it measured.
 
     What is beside the diagonal has ‖A‖_F² − Σ a_ii²; of it the mean of (Ag)_i² less the squared mean of g_i(Ag)_i, at
-    h queries, is the part 1 − 1/h.
+    h queries, is the part 1 − 1/h. A basis that an earlier budget widened for XDiag is kept in use.
     """
     pool.ask(half)
     left, terms = tail(pool, half), bekas_terms(pool, half)
     square = float(terms.square().mean(1).sum())
     beside = float(terms.var(1).sum())
-    return "xdiag" if left * square < GAIN * beside else "bekas", left
+    return "xdiag" if pool.basis.shape[1] or left * square < GAIN * beside else "bekas", left
 
 
 def bekas_terms(pool: Pool, count: int) -> Tensor:

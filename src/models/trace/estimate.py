@@ -93,12 +93,13 @@ def estimate_trace(
     matrix: an array, a sparse matrix of scipy, a tensor (dense or sparse), or a `scipy.sparse.linalg.LinearOperator`.
     function: f, see `models.trace.functions.function_of`; "identity", "cube", "exp", "inverse", "log", or a callable on
     eigenvalues. products: with f(A), at most (100, or 1000 with a tolerance). tolerance: stop where the standard error
-    is at most so much of |estimate|, looked at after 32, 64, 128, … products; of an exact one, of Σ|f(λ)|. seed: of the
-    query vectors, normal ones.
+    is at most so much of |estimate|, of an exact one of Σ|f(λ)|; looked at after `products`, a half of them, a quarter
+    and so on down to 32 or fewer (31, 62, 125, 250, 500, 1000). seed: of the query vectors, normal ones.
 
     method: "hutchinson", "hutch_pp", "na_hutch_pp", "xtrace" (see `models.trace.estimators`), or "auto". That one asks
     half of the products with random queries and measures how much of ‖A‖_F² these leave, and how flat the spectrum is.
-    Where the tail times (1 − flatness) is under a half, the rest goes to XTrace; else all are queries of Hutchinson. A
+    Where the tail times (1 − flatness) is under a half, the rest goes to XTrace; else all are queries of Hutchinson.
+    With a tolerance it chooses anew at each look, until it has taken XTrace. A
     matrix with no more rows than there are products is multiplied by every basis vector: the trace is exact (with a
     tolerance, unless a look that leaves as many products as rows reaches it), of functions that need Lanczos steps or
     conjugate gradients by all eigenvalues of A, with a standard error that says what rounding may make of them: it is
@@ -211,14 +212,14 @@ def trace_estimates(
 
 
 def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:
-    """Yields the estimate at each budget up to `most`: of all at once without a tolerance, else of 32, 64, …, until
-    what more products do not lower exceeds the tolerance and is most of the error; then exact, where they allow it."""
+    """Yields the estimate at each budget up to `most`, see `budgets`, until what more products do not lower exceeds the
+    tolerance and is most of the error; then exact, where they allow it."""
     left: Left | None = None
     for budget in budgets(most, tolerance):
         if method == AUTO and pool.ends_exact(budget, most):
             yield exact_trace(pool)
             return
-        estimate = of_budget(pool, method, budget)
+        estimate = of_budget(pool, method, budget, widened=pool.basis.shape[1] > 0)
         left = error_of_steps(pool.matrix) if left is None else left
         found = including(estimate, left)
         yield found
@@ -237,16 +238,18 @@ def exact_trace(pool: Pool) -> TraceEstimate:
     return TraceEstimate(whole_trace(pool.matrix, trace), stated, pool.spent + size, EXACT, flat, terms=Terms(*summed))
 
 
-def choose(pool: Pool, budget: int) -> tuple[str, float]:
-    """Returns the method that half of a budget speaks for, and the tail that it measured."""
+def choose(pool: Pool, budget: int, *, widened: bool) -> tuple[str, float]:
+    """Returns the method that half of a budget speaks for, XTrace where a basis was `widened` for it before, and the
+    tail that it measured."""
     pool.ask(budget // 2)
     left = tail(pool, budget // 2)
-    return "xtrace" if left * (1 - flatness(pool)) < GAIN else "hutchinson", left
+    return "xtrace" if widened or left * (1 - flatness(pool)) < GAIN else "hutchinson", left
 
 
-def of_budget(pool: Pool, method: str, budget: int) -> TraceEstimate:
-    """Returns the estimate of a budget of products; what the pool has of them is not asked again."""
-    name, left = choose(pool, budget) if method == AUTO else (method, None)
+def of_budget(pool: Pool, method: str, budget: int, *, widened: bool = False) -> TraceEstimate:
+    """Returns the estimate of a budget of products; what the pool has of them is not asked again. widened: whether a
+    smaller budget went to XTrace, whose basis a method that is chosen does not leave unused."""
+    name, left = choose(pool, budget, widened=widened) if method == AUTO else (method, None)
     shares = METHODS[name].shares(budget - budget % 2 if name == "xtrace" else budget)
     pool.ask(shares.first_round)
     pool.widen(shares.basis)

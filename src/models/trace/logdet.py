@@ -88,9 +88,10 @@ def estimate_logdet(
     matrix, seed: as in `models.trace.estimate.estimate_trace`. steps: of the Lanczos process for a vector, at least 4;
     the worse A is conditioned, the more are needed. products: with A, at most: `steps` for a vector, four vectors at
     least, and two to see that A is symmetric; by default those of 30 vectors, or of 240 with a tolerance. tolerance:
-    stop where the standard error is at most so much of |estimate|, looked at after 8, 16, 32, … vectors; of an exact
-    one, of the sum of |terms|. A matrix with no more rows than there are products is multiplied by every basis vector,
-    and its log-determinant is that of Cholesky's factor, in double precision whatever that of A is.
+    stop where the standard error is at most so much of |estimate|, of an exact one of the sum of |terms|; looked at
+    after all of the vectors, a half of them, a quarter and so on down to 8 or fewer. A matrix with no more rows than
+    there are products is multiplied by every basis vector, and its log-determinant is that of Cholesky's factor, in
+    double precision whatever that of A is.
 
     The standard error is that of the mean over the vectors, and includes how far more steps would move it, by
     extrapolation, and what the rounding of A, in the precision that it is given in, makes of it. Where the steps leave
@@ -138,8 +139,8 @@ def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
 def logdets_by_budget(
     matrix: Matrix, vectors: int, tolerance: float | None, steps: int, seed: int
 ) -> Iterator[LogdetEstimate]:
-    """Yields the estimate after 8, 16, 32, … vectors, or after all of them without a tolerance; ends where no more
-    vectors reach it."""
+    """Yields the estimate after each number of vectors up to all of them, see `budgets`; ends where no more vectors
+    reach the tolerance."""
     generator = torch.Generator(matrix.device).manual_seed(int(seed))
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
     terms: list[Tensor] = []
