@@ -15,7 +15,7 @@ AUTO, EXACT = "auto", "exact"
 PRODUCTS, MOST = 100, 1000  # by default: without, and with a tolerance
 PRECISION = {torch.float64: "double", torch.float32: "single", torch.float16: "half"}
 LARGEST_SEED = 2**63 - 1
-FIRST = 32  # products, at most, after which an estimate with a tolerance is looked at first
+FIRST = 31  # products, at least, after which an estimate with a tolerance is looked at first
 
 
 Estimate = TypeVar("Estimate", bound="Sure")
@@ -55,9 +55,9 @@ def check_budget_arguments(products: int | None, tolerance: float | None, seed: 
 
 def budgets(most: int, tolerance: float | None, first: int = FIRST) -> Iterator[int]:
     """Yields the numbers of products at which an estimate is looked at: `most` without a tolerance, else `most` halved
-    until it is at most `first`, and from there up. So half of each, by which a method is chosen, is the one before."""
+    as often as `first` are left, and from there up. So half of each, by which a method is chosen, is the one before."""
     halvings = 0
-    while tolerance is not None and most >> halvings > first:
+    while tolerance is not None and most >> (halvings + 1) >= first:
         halvings += 1
     for left in range(halvings, -1, -1):
         yield most >> left
@@ -82,10 +82,16 @@ class Sure(Protocol):
 
 
 def until_sure(
-    estimates: Iterable[Estimate], tolerance: float | None, dtype: torch.dtype, more_steps: str = "give more steps"
+    estimates: Iterable[Estimate],
+    tolerance: float | None,
+    dtype: torch.dtype,
+    more_steps: str = "give more steps",
+    *,
+    stacklevel: int = 3,
 ) -> list[Estimate]:
     """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is.
-    dtype: of the matrix. more_steps: how they are given."""
+    dtype: of the matrix. more_steps: how they are given. stacklevel: of the warning, 3 for the line that calls what
+    calls this."""
     so_far: list[Estimate] = []
     for estimate in estimates:
         so_far.append(estimate)
@@ -96,7 +102,7 @@ def until_sure(
         warnings.warn(
             f"the relative standard error is {last.relative_error:.2g} after {last.products} products, and "
             f"{tolerance:g} was asked for; {advice(last, dtype, more_steps)}",
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     return so_far
 

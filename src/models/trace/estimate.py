@@ -94,7 +94,7 @@ def estimate_trace(
     function: f, see `models.trace.functions.function_of`; "identity", "cube", "exp", "inverse", "log", or a callable on
     eigenvalues. products: with f(A), at most (100, or 1000 with a tolerance). tolerance: stop where the standard error
     is at most so much of |estimate|, of an exact one of Σ|f(λ)|; looked at after `products`, a half of them, a quarter
-    and so on down to 32 or fewer (31, 62, 125, 250, 500, 1000). seed: of the query vectors, normal ones.
+    and so on, 31 at least (31, 62, 125, 250, 500, 1000). seed: of the query vectors, normal ones.
 
     method: "hutchinson", "hutch_pp", "na_hutch_pp", "xtrace" (see `models.trace.estimators`), or "auto". That one asks
     half of the products with random queries and measures how much of ‖A‖_F² these leave, and how flat the spectrum is.
@@ -202,13 +202,13 @@ def trace_estimates(
     more_steps: str = "give more steps",
 ) -> list[TraceEstimate]:
     """Returns the estimate at each look, the last one last. more_steps: how they are given. Other arguments, errors and
-    warnings: as `estimate_trace`."""
+    warnings: as `estimate_trace`, to whose caller a warning points."""
     check_choice("method", method, (AUTO, *METHODS))
     most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
         check_budget(method, most, matrix.size)
     found = traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance)
-    return until_sure(found, tolerance, matrix.rounded_to, more_steps)
+    return until_sure(found, tolerance, matrix.rounded_to, more_steps, stacklevel=4)
 
 
 def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:

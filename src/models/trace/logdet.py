@@ -89,7 +89,7 @@ def estimate_logdet(
     the worse A is conditioned, the more are needed. products: with A, at most: `steps` for a vector, four vectors at
     least, and two to see that A is symmetric; by default those of 30 vectors, or of 240 with a tolerance. tolerance:
     stop where the standard error is at most so much of |estimate|, of an exact one of the sum of |terms|; looked at
-    after all of the vectors, a half of them, a quarter and so on down to 8 or fewer. A matrix with no more rows than
+    after all of the vectors, a half of them, a quarter and so on, 7 at least. A matrix with no more rows than
     there are products is multiplied by every basis vector, and its log-determinant is that of Cholesky's factor, in
     double precision whatever that of A is.
 
@@ -144,7 +144,7 @@ def logdets_by_budget(
     generator = torch.Generator(matrix.device).manual_seed(int(seed))
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
     terms: list[Tensor] = []
-    for count in budgets(vectors, tolerance, first=8):
+    for count in budgets(vectors, tolerance, first=7):
         more = count - sum(len(part) for part in terms)
         start = draw.queries(more, generator=generator)[0]
         if not terms:
