@@ -82,9 +82,19 @@ def estimate_diagonal(
     check_choice("method", method, (AUTO, *METHODS))
     most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
-        check_budget(METHODS[method], most, own.size)
+        check_diagonal_budget(method, most, own.size)
     pool = Pool(own, seed=seed, distribution="rademacher")
     return until_sure(diagonals_by_budget(pool, method, most, tolerance), tolerance, own.rounded_to)[-1]
+
+
+def check_diagonal_budget(method: str, products: int, size: int) -> None:
+    """Raises ValueError for products that the method cannot split, as `models.trace.estimators.check_budget` does, which
+    names the method of traces that splits them alike."""
+    own = METHODS[method]
+    try:
+        check_budget(own, products, size)
+    except ValueError as error:
+        raise ValueError(str(error).replace(own, method)) from None
 
 
 def diagonals_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[DiagonalEstimate]:
