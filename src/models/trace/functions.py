@@ -33,8 +33,21 @@ def logarithm(largest: float = 1.0, exponent: int = 0) -> OfPositive:
     return OfPositive(ShiftedLogarithm(largest), "whose logarithm is not a number", exponent)
 
 
-def cube(matrix: Matrix, steps: int | None) -> Matrix:  # noqa: ARG001
-    """Returns A³ by three products."""
+def refuse_steps(name: str, steps: int | None) -> None:
+    """Raises ValueError for steps of a function that takes none."""
+    if steps is not None:
+        raise ValueError(f'function=("{name}", {steps}): {name} takes no steps; leave them out')
+
+
+def identity(matrix: Matrix, steps: int | None) -> Matrix:
+    """Returns A. Raises ValueError for steps."""
+    refuse_steps("identity", steps)
+    return matrix
+
+
+def cube(matrix: Matrix, steps: int | None) -> Matrix:
+    """Returns A³ by three products. Raises ValueError for steps."""
+    refuse_steps("cube", steps)
     return matrix._replace(oracle=Power(matrix.oracle, 3), exponent=3 * matrix.exponent)
 
 
@@ -87,7 +100,7 @@ def of_own(matrix: Matrix, function: Callable[[Tensor], Tensor], steps: int | No
 
 
 FUNCTIONS: dict[str, Callable[[Matrix, int | None], Matrix]] = {
-    "identity": lambda matrix, steps: matrix,  # noqa: ARG005
+    "identity": identity,
     "cube": cube,
     "exp": lambda matrix, steps: of_own(matrix, torch.exp, steps),
     "inverse": inverse,
@@ -109,7 +122,7 @@ def function_of(matrix: Matrix, function: str | Callable[[Tensor], Tensor], step
     NumPy such as `np.sqrt`. cube is A³ by three
     products, inverse by at most so many steps of conjugate gradients (1000); the others by so many steps (40) of the
     Lanczos process (`lanczos.Function`).
-    Raises ValueError for another name.
+    Raises ValueError for another name, and for steps of the identity and the cube, which take none.
     """
     if callable(function):
         return of_own(matrix, of_tensors(function), steps)

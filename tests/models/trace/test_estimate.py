@@ -347,6 +347,8 @@ def test_a_small_operator_is_checked_too() -> None:
         ({"tolerance": "small"}, TypeError, "tolerance=.small. must be a share of the estimate"),
         ({"tolerance": True}, TypeError, "tolerance=True must be a share of the estimate"),
         ({"seed": 2**70}, ValueError, r"seed=\d+ must be below 2\^63"),
+        ({"function": ("cube", 100)}, ValueError, r'function=\("cube", 100\): cube takes no steps; leave them out$'),
+        ({"function": ("identity", 50)}, ValueError, "identity takes no steps"),
         ({"function": ["exp"]}, ValueError, r"function=\[.exp.\] is unknown; choose one of identity"),
         ({"seed": -1}, ValueError, "seed=-1 must be at least 0"),
         ({"tolerance": 0.0}, ValueError, r"tolerance=0\.0 must be a share of the estimate"),

@@ -35,6 +35,7 @@ MOST_COUNTED = 2 * 10**8  # products of two entries that are made to count trian
 WORDS = {
     "identity": "A", "cube": "A³", "exp": "exp(A)", "inverse": "A⁻¹", "log": "log A", "smoother": "A(A + λn·I)⁻¹",
 }  # fmt: skip
+STEPPED = ("exp", "log")  # functions that take `matrix.steps` of Lanczos
 MEANINGS = {"exp": "Estrada index", "log": "log-determinant", "smoother": "statistical dimension"}
 
 
@@ -87,7 +88,7 @@ def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
         smoother = RidgeSmoother(own.oracle, shift, advice="raise matrix.smoothing")
         target = own._replace(oracle=smoother, exponent=0, inexact=True)
     else:
-        target = function_of(own, name, None if name == "inverse" else settings.matrix.steps)
+        target = function_of(own, name, settings.matrix.steps if name in STEPPED else None)
     if isinstance(target.oracle, Inverse):
         target = target._replace(oracle=replace(target.oracle, advice="add a ridge to its diagonal"))
     part = "" if data.size == data.rows_in_file else f", the largest component of {data.rows_in_file:,}"
