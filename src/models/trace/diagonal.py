@@ -88,8 +88,8 @@ def estimate_diagonal(
 
 
 def check_diagonal_budget(method: str, products: int, size: int) -> None:
-    """Raises ValueError for products that the method cannot split, as `models.trace.estimators.check_budget` does, which
-    names the method of traces that splits them alike."""
+    """Raises ValueError for products that the method cannot split, or not over a matrix (n, n) of that size, as
+    `models.trace.estimators.check_budget`, which names the method of traces that splits them alike."""
     own = METHODS[method]
     try:
         check_budget(own, products, size)
