@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from data.points import Points
 from models.features.samplers import check_pair
+from models.numerics.standardisation import varies_by_rounding
 from models.ssgp.method import PointModel, arm_of
 from models.ssgp.predictor import Predictor
 from pipeline.host.devices import DTYPES
@@ -31,14 +32,14 @@ from pipeline.systems.ssgp.streamed import log_stream
 
 def load_points(settings: SsgpConfig) -> Points:
     """Returns the points that data= names. Raises PipelineError where data= names sequences, which this recipe cannot
-    take, and for a constant target."""
+    take, and for a target that is constant but for rounding."""
     points = build("data", settings.data, settings.extensions)
     if not isinstance(points, Points):
         raise PipelineError(
             "recipe=ssgp takes tables of points; choose data=points (your own), abalone, gas_turbine or precipitation"
         )
     learned = points.targets[points.train]
-    if bool((learned == learned[:1]).all()):
+    if bool(varies_by_rounding(*learned.aminmax())):
         raise PipelineError(
             f"{points.name}: {points.target_name} is constant in the training rows, so that there is nothing to learn; "
             "choose another data.target, or more rows"

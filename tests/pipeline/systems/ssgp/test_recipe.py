@@ -111,8 +111,11 @@ def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, c
     assert "unknown kind of file" in absent
 
 
-def test_a_constant_target_is_refused(run_pipeline, tmp_path) -> None:
-    houses(tmp_path / "houses.csv").assign(price=3.0).to_csv(tmp_path / "flat.csv", index=False)
+@pytest.mark.parametrize("varying", [0.0, 1e-13])  # by rounding alone
+def test_a_constant_target_is_refused(varying: float, run_pipeline, tmp_path) -> None:
+    table = houses(tmp_path / "houses.csv")
+    prices = 3.0 + varying * (np.arange(len(table)) % 2)
+    table.assign(price=prices).to_csv(tmp_path / "flat.csv", index=False)
     asked = ("recipe=ssgp", "data=points", f"data.path={tmp_path / 'flat.csv'}", "data.target=price", "tracking=off")
     assert "price is constant in the training rows, so that there is nothing" in run_pipeline(*asked).error
 
