@@ -40,7 +40,15 @@ class TrainingEnded(ValueError):
 
 
 class NearlyNoiseless(TrainingEnded):
-    """Says that the noise variance is so small beside the signal's that rounding decides."""
+    """Says that the noise variance is so small beside the signal's that rounding decides. ratio: of the signal variance
+    to that of the noise. advice: what is to be done."""
+
+    def __init__(self, ratio: float, advice: str = "train for fewer iterations") -> None:
+        super().__init__(
+            f"a signal variance of {ratio:.3g} times the noise variance is more than the sums over features carry: the "
+            f"targets are nearly free of noise; {advice}"
+        )
+        self.ratio = ratio
 
 
 def softplus_inverse(value: float) -> float:
@@ -59,10 +67,7 @@ def factor_of(gram: Tensor, ratio: Tensor) -> Tensor:
     try:
         return factor_ridge(ratio * gram, 1.0)
     except ValueError:
-        raise NearlyNoiseless(
-            f"a signal variance of {ratio.item():.3g} times the noise variance is more than the sums over features "
-            "carry: the targets are nearly free of noise; train for fewer iterations, or in double precision"
-        ) from None
+        raise NearlyNoiseless(ratio.item()) from None
 
 
 def negative_log_likelihood(moments: FeatureMoments, signal: Tensor, noise: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from models.features.samplers import Sampler
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 from models.ssgp.drawn import drawn_process
 from models.ssgp.fit import Trained, train_to_least
-from models.ssgp.model import Posterior, conditioned, negative_log_likelihood
+from models.ssgp.model import NearlyNoiseless, Posterior, conditioned, negative_log_likelihood
 from models.ssgp.moments import FeatureMoments, feature_moments, in_blocks, sum_of_moments
 from models.ssgp.predictor import Predictor
 
@@ -66,7 +66,11 @@ class Learnt(NamedTuple):
             )
         rows = in_blocks(*scaled)
         moments = sum_of_moments(self.moments, feature_moments(own.frequencies, rows))
-        return self._replace(process=conditioned(own.frequencies, moments, own.signal, own.noise), moments=moments)
+        try:
+            process = conditioned(own.frequencies, moments, own.signal, own.noise)
+        except NearlyNoiseless as error:
+            raise NearlyNoiseless(error.ratio, "fit all rows anew, for fewer iterations") from None
+        return self._replace(process=process, moments=moments)
 
     def log_marginal_likelihood(self) -> float:
         """Returns log p(y) of all rows in nats, the density that of targets in their own unit."""

@@ -295,6 +295,18 @@ def test_training_that_cannot_go_on_keeps_the_best_and_says_so() -> None:
     assert_same(estimator, fitted(iterations=0))
 
 
+def test_rows_that_leave_nearly_no_noise_are_refused_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, targets = rows_of(60)
+    estimator = SSGPRegressor(count=5, iterations=0).fit(inputs[:50], targets[:50])
+
+    def broken(*_: object) -> None:
+        raise ValueError("no factor")
+
+    monkeypatch.setattr("models.ssgp.model.factor_ridge", broken)
+    with pytest.raises(ValueError, match=r"nearly free of noise; fit all rows anew, for fewer iterations$"):
+        estimator.partial_fit(inputs[50:], targets[50:])
+
+
 def test_targets_without_noise_are_learnt() -> None:
     inputs, _ = rows_of(300)
     targets = np.sin(inputs[:, 0])

@@ -15,7 +15,7 @@ from models.ssgp.drawn import drawn_process, first_length_scale
 from models.ssgp.fit import MarginalLikelihood
 from models.ssgp.linear import linear_gaussians
 from models.ssgp.method import PointModel, SparseSpectrum
-from models.ssgp.model import TrainingEnded
+from models.ssgp.model import NearlyNoiseless, TrainingEnded
 from models.ssgp.moments import in_blocks
 from pipeline.job.curve import Decision, EpochRow, Measures
 from pipeline.job.fit import Fit
@@ -83,10 +83,17 @@ def fit_process(
     try:
         loop.run()
     except TrainingEnded as error:
-        say_end(curve, f"seed {settings.seed}, p = {settings.features.count}", error)
+        say_end(curve, f"seed {settings.seed}, p = {settings.features.count}", with_advice(error, data))
         model.load_state_dict(loop.progress.best)
     posterior, _ = objective.condition(loop.progress.kept.step)
     return FittedCurve(curve, posterior)
+
+
+def with_advice(error: TrainingEnded, data: StandardisedPoints) -> TrainingEnded:
+    """Returns the error, which advises double precision too where the rows are not in it."""
+    if isinstance(error, NearlyNoiseless) and data.train.inputs.dtype != torch.float64:
+        return NearlyNoiseless(error.ratio, "train for fewer iterations, or in double precision (dtype=float64)")
+    return error
 
 
 def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:

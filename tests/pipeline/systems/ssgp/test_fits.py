@@ -35,8 +35,8 @@ ONE = Standardisation(torch.zeros(()), torch.ones(()))
 UNITS = PointUnits(ONE, ONE)
 
 
-def linear_problem(rows: int = 30) -> StandardisedPoints:
-    inputs = torch.linspace(-2, 2, rows, dtype=torch.float64).unsqueeze(1)
+def linear_problem(rows: int = 30, dtype: torch.dtype = torch.float64) -> StandardisedPoints:
+    inputs = torch.linspace(-2, 2, rows, dtype=dtype).unsqueeze(1)
     part = StandardisedPart(inputs, 0.5 * inputs[:, 0] + 0.1 * torch.sin(40 * inputs[:, 0]))
     return StandardisedPoints(part, part, part, UNITS)
 
@@ -76,7 +76,10 @@ def test_training_that_cannot_go_on_ends_early_and_keeps_the_curve(capsys, monke
     assert_predicts_at_its_best(fitted)
     said = capsys.readouterr().out
     assert "seed 0, p = 3: training ends early and counts to 2: a signal variance of -3 times" in said
-    assert "train for fewer iterations, or in double precision" in said
+    assert said.endswith("train for fewer iterations\n")
+    losses.clear()
+    fit_process(asked(9, 2), linear_problem(dtype=torch.float32), DRAW, train_frequencies=False, path=None)
+    assert capsys.readouterr().out.endswith("fewer iterations, or in double precision (dtype=float64)\n")
     monkeypatch.setattr(SSGP, "loss_of", lambda *_: torch.tensor(math.nan))
     with pytest.raises(ValueError, match="not finite at iteration 0"):
         nine_iterations()
