@@ -32,8 +32,8 @@ NETWORK, UNITS = "network/", "units/"  # in front of the names of their arrays
 class SentimentPredictor:
     """Predicts from sequences in their own units.
 
-    network: fitted, in evaluation mode. units: of each modality that is read, by letter. classes: what the outputs
-    stand for, none for a score.
+    network: fitted, in evaluation mode. units: of each modality that is read, by letter; numbers are standardised in
+    their precision, double where a column may lie far from 0. classes: what the outputs stand for, none for a score.
     """
 
     network: SentimentNetwork
@@ -57,9 +57,9 @@ class SentimentPredictor:
     def measured(self, samples: Mapping[str, Sequence[Any]]) -> Measured:
         """Returns what the network finds, with NaN for encodings of samples without a step."""
         letters = self.network.plan.read
-        dtype = self.network.scale.dtype
-        streams = streams_of(samples, letters, self.network.architecture.widths, dtype=dtype)
-        inside = Samples({letter: in_units(stream, self.units[letter]) for letter, stream in streams.items()})
+        dtype, precision = self.network.scale.dtype, self.units[letters[0]].mean.dtype
+        streams = streams_of(samples, letters, self.network.architecture.widths, dtype=precision)
+        inside = Samples({letter: in_units(stream, self.units[letter], dtype) for letter, stream in streams.items()})
         return measure(self.network, inside, terms=frozenset())
 
     def save(self, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:

@@ -11,7 +11,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from models.mctn.arms import plan_of
-from models.mctn.held_out import LEAST_HELD_OUT, split
+from models.mctn.held_out import LEAST_HELD_OUT, split, warn_of_few
 from models.mctn.network import Architecture, SentimentNetwork
 from models.mctn.objective import Learning, SentimentObjective, Weights, check_something_to_read
 from models.mctn.predictor import SentimentPredictor, load_predictor, streams_of
@@ -45,7 +45,8 @@ class SentimentReader(SavedEstimator):
     that of predictions. l2: of the penalty, this times the sum of squares of the last map's weights. epochs,
     learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation loss that end training; the
     best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none; samples that hold the
-    same are held out together, or learned from.
+    same are held out together, or learned from. With fewer than 5 held out all are learned from, every epoch is taken
+    and the last is kept; a warning says so.
     random_state: the seed of all that is drawn, a whole number, by which equal samples give equal numbers; None or a
     RandomState of NumPy draws a seed in each `fit`.
 
@@ -87,13 +88,13 @@ class SentimentReader(SavedEstimator):
         """
         with left_as_it_was(self):
             how, weights, seed = self._training(), self._weights(), seed_of(self.random_state)
-            streams = streams_of(samples, plan_of(self.arm).letters)
+            streams = streams_of(samples, plan_of(self.arm).letters, dtype=torch.float64)
             labels, classes = self._labels(samples, next(iter(streams.values())).steps.count)
             check_something_to_read(Samples(streams), plan_of(self.arm))
             parts = split(streams, labels, share=not_negative("held_out", self.held_out, most=0.9), seed=seed)
             units = {letter: units_of(stream) for letter, stream in parts[0].streams.items()}
             learned, validation = (
-                Samples({letter: in_units(part.streams[letter], units[letter]) for letter in units}, part.labels)
+                Samples({k: in_units(part.streams[k], own, torch.float32) for k, own in units.items()}, part.labels)
                 for part in parts
             )
             check_every_class(classes, learned.labels)
@@ -104,6 +105,7 @@ class SentimentReader(SavedEstimator):
                 network, learned, weights=weights, learning=self._learning(),
                 shuffle=generator(seed, "mctn/shuffle"),
             )  # fmt: skip
+            warn_of_few(self.held_out, len(labels))
             with threads_for(network):
                 held_out = validation if validation.count >= LEAST_HELD_OUT else None
                 self.curve_ = train(objective, held_out, how, seed=seed)

@@ -57,11 +57,13 @@ def units_of(stream: Stream) -> Standardisation:
     return Standardisation.of(values)
 
 
-def in_units(stream: Stream, units: Standardisation) -> Stream:
-    """Returns the stream in standard deviations from the mean, cut at ±`MOST_DEVIATIONS`."""
+def in_units(stream: Stream, units: Standardisation, dtype: torch.dtype | None = None) -> Stream:
+    """Returns the stream in standard deviations from the mean, cut at ±`MOST_DEVIATIONS`, as numbers of the type; None
+    for that of the stream."""
     if stream.table is None:
-        return Stream(replace(stream.steps, values=standardised(stream.steps.values, units)))
-    return replace(stream, table=standardised(stream.table, units))
+        values = stream.steps.values
+        return Stream(replace(stream.steps, values=standardised(values, units).to(dtype or values.dtype)))
+    return replace(stream, table=standardised(stream.table, units).to(dtype or stream.table.dtype))
 
 
 def standardised(values: Tensor, units: Standardisation) -> Tensor:

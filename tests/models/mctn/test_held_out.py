@@ -51,6 +51,15 @@ def test_too_few_different_samples_are_said() -> None:
     assert held_out.count == 0
 
 
+def test_a_few_samples_that_could_be_held_out_are_learned_from() -> None:
+    """Of eight only the four that differ fit beside groups of nine."""
+    own = repeated([0] * 9 + [1] * 9 + [2, 3, 4, 5])
+    assert own.labels is not None
+    with pytest.warns(UserWarning, match=r"22 are learned from and 0 held out, too few .*, and the last is kept"):
+        learned, held_out = split(own.streams, own.labels, share=0.37, seed=0)
+    assert (learned.count, held_out.count) == (22, 0)
+
+
 def test_samples_without_a_step_are_not_called_equal() -> None:
     own = samples(12, missing=[0, 1, 5])
     assert first_equal({"v": own.streams["v"]}).tolist() == list(range(12))

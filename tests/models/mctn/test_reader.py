@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,28 @@ def test_predictions_are_the_same_bits_whatever_the_targets_hold() -> None:
     spoilt = {**own, "video": [each * np.nan for each in own["video"]], "audio": [each[:0] for each in own["audio"]]}
     for samples in (own, spoilt, {**own, "video": None, "labels": None}):
         assert np.array_equal(reader.predict(samples), expected)
+
+
+def test_a_share_of_too_few_samples_is_said_unless_none_is_wanted() -> None:
+    with pytest.warns(
+        UserWarning, match=r"^held_out=0\.15 of 33 samples is fewer than 5: no epoch is chosen"
+    ) as caught:
+        reader = SentimentReader("none-t", **QUICK).fit(utterances(33))
+    assert (caught[0].filename, len(reader.curve_)) == (__file__, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SentimentReader("none-t", held_out=0, **QUICK).fit(utterances(33))
+        SentimentReader("none-t", **QUICK).fit(utterances(34))
+
+
+def test_a_column_far_from_zero_is_read_as_one_near_it(tmp_path: Path) -> None:
+    near = utterances(12, seed=1)
+    near["text"] = [np.round(each, 3) for each in near["text"]]
+    far = near | {"text": [each + 1e9 for each in near["text"]]}
+    one, other = (SentimentReader("none-t", units=4, epochs=2, held_out=0).fit(own) for own in (near, far))
+    np.testing.assert_allclose(other.predict(far), one.predict(near), rtol=1e-3)
+    other.save(tmp_path / "reader")
+    assert np.array_equal(SentimentReader.load(tmp_path / "reader").predict(far), other.predict(far))
 
 
 def test_a_saved_reader_predicts_the_same(tmp_path: Path) -> None:
@@ -256,7 +279,7 @@ def test_classes_without_a_name_are_refused(labels: Any, message: str) -> None:
 
 def test_a_class_may_be_called_nan_where_its_name_is_a_text() -> None:
     own = {**utterances(), "labels": ["nan", "bad"] * 6}
-    reader = SentimentReader(**{**QUICK, "labels": "class"}).fit(own)
+    reader = SentimentReader(**{**QUICK, "labels": "class", "held_out": 0}).fit(own)
     assert reader.classes_.tolist() == ["bad", "nan"]
 
 
@@ -274,7 +297,7 @@ def test_a_class_that_is_held_out_whole_is_refused() -> None:
 
 
 def test_scores_have_no_probabilities() -> None:
-    reader = SentimentReader("none-t", **QUICK).fit(utterances())
+    reader = SentimentReader("none-t", held_out=0, **QUICK).fit(utterances())
     with pytest.raises(ValueError, match="scores have no probabilities; fit with labels='class'"):
         reader.predict_proba(utterances())
 
