@@ -11,15 +11,18 @@ from models.trace.matrices import Matrix
 from models.trace.oracles import Power
 from models.trace.pool import whole
 from models.trace.rounding import deviation, moved_by_rounding
-from models.trace.scale import put_back
+from models.trace.scale import put_back, refuse_underflow
 from models.trace.standard_errors import Terms
 
 FEW_ROWS = 5000  # of which all eigenvalues take seconds, or a minute
 
 
 def whole_trace(matrix: Matrix, trace: float) -> float:
-    """Returns tr(A) from that of its oracle. Raises OracleError where it is too large for a number."""
-    return put_back(trace, matrix.exponent, matrix.size * matrix.shift)
+    """Returns tr(A) from that of its oracle. Raises OracleError where it is too large or too small for a
+    number."""
+    found = put_back(trace, matrix.exponent, matrix.size * matrix.shift)
+    refuse_underflow(trace, matrix.exponent)
+    return found
 
 
 def exact_sums(matrix: Matrix) -> tuple[float, float, float, Terms]:

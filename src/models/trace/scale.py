@@ -4,6 +4,7 @@ held: an estimate of c·A is then that of A, put back by the rule of the functio
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,12 @@ class Rescaled:
     def __call__(self, queries: Tensor) -> Tensor:
         half = self.exponent // 2
         return divided(self.oracle(divided(queries, half)), self.exponent - half)
+
+
+def refuse_underflow(value: float, exponent: int) -> None:
+    """Raises OracleError where 2^exponent · value is not 0, and below the smallest normal number."""
+    if value and abs(math.ldexp(value, exponent)) < sys.float_info.min:
+        raise OracleError("the estimate is too small for a number; scale the matrix, and its trace back")
 
 
 def put_back(value: float, exponent: int, shift: float = 0.0) -> float:

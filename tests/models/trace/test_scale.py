@@ -76,6 +76,14 @@ def test_a_sum_that_is_too_large_is_refused_and_a_small_exponential_is_not() -> 
     assert estimate_trace(1e-200 * matrix(), function="exp", products=40).estimate == pytest.approx(SIZE)
 
 
+@pytest.mark.parametrize("products", [40, 1000])
+def test_a_sum_that_is_too_small_is_refused_and_that_of_zeros_is_not(products: int) -> None:
+    with pytest.raises(OracleError, match="the estimate is too small for a number; scale the matrix"):
+        estimate_trace(1e-110 * matrix(), function="cube", products=products)
+    assert estimate_trace(np.zeros((SIZE, SIZE)), function="cube", products=products).estimate == 0.0
+    assert estimate_trace(1e-90 * matrix(), function="cube", products=products).estimate > 0.0
+
+
 @pytest.mark.parametrize("estimate", [estimate_trace, estimate_logdet])
 def test_the_refusal_names_the_eigenvalue_of_the_matrix_itself(estimate: Any) -> None:
     own = 1e-20 * (matrix() - 50 * np.eye(SIZE))
