@@ -30,7 +30,8 @@ class NotConverged(ValueError):
 
 
 class Solution(NamedTuple):
-    """Holds x (N, k) with ‖b − A x‖ ≤ residual · ‖b‖ in every column, after so many products."""
+    """Holds x (N, k), after so many products. residual: the largest ‖r‖/‖b‖ of a column, r being what the recurrence
+    carries on. Rounding moves the true b − A x away from r, by about ε times the condition of A."""
 
     values: Tensor
     iterations: int
@@ -57,8 +58,9 @@ def conjugate_gradients(
     """Solves A x = b for symmetric positive definite A, for every column of b (N, k) by itself (Hestenes and Stiefel,
     1952).
 
-    A column is done, and stands still, when its residual is at most `tolerance` times its length; a column of zeros is
-    done at once. precondition: v ↦ M⁻¹v, M symmetric positive definite; the nearer to A, the fewer products.
+    A column is done, and stands still, when its residual is at most `tolerance` times its length, as the recurrence
+    carries it on (see `Solution`); a column of zeros is done at once. precondition: v ↦ M⁻¹v, M symmetric positive
+    definite; the nearer to A, the fewer products.
     Raises ValueError for a b that is not finite, NotPositiveDefinite where A (or M) shows itself not to be so, by a
     product that is not a number too, and NotConverged where `most` products do not suffice.
     """

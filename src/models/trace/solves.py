@@ -14,7 +14,8 @@ SOLVING = 1000  # steps at most
 
 @dataclass(frozen=True)
 class Inverse:
-    """Is the oracle of A⁻¹ for a positive definite A (n, n), solved for each query until ‖b − Ax‖ ≤ tolerance·‖b‖.
+    """Is the oracle of A⁻¹ for a positive definite A (n, n), solved for each query until ‖b − Ax‖ ≤ tolerance·‖b‖, by
+    the residual that the recurrence of conjugate gradients carries on; rounding moves the true one away from it.
 
     oracle: of A. advice: what is to be done where the products are not enough.
 
