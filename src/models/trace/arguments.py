@@ -63,6 +63,12 @@ def budgets(most: int, tolerance: float | None, first: int = FIRST) -> Iterator[
         yield most >> left
 
 
+def ends_exact(size: int, spent: int, budget: int, most: int) -> bool:
+    """Returns whether n products, of at most `most`, are asked in place of those that a look at `budget` lacks: it
+    takes as many, or leaves fewer than n for a later one. size: n. spent: products that were asked before."""
+    return spent + size <= most and (budget >= size or budget + size > most)
+
+
 class Sure(Protocol):
     """Says how sure an estimate is, relative to its size, and what it took."""
 

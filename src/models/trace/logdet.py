@@ -15,7 +15,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.trace.arguments import EXACT, budgets, check_budget_arguments, check_whole, short_of_steps, until_sure
+from models.trace.arguments import (
+    EXACT,
+    budgets,
+    check_budget_arguments,
+    check_whole,
+    ends_exact,
+    short_of_steps,
+    until_sure,
+)
 from models.trace.lanczos import lanczos, ritz, rows_at_once
 from models.trace.matrices import Matrix, matrix_of
 from models.trace.oracles import Checked, refuse_asymmetric_products
@@ -89,9 +97,9 @@ def estimate_logdet(
     the worse A is conditioned, the more are needed. products: with A, at most: `steps` for a vector, four vectors at
     least, and two to see that A is symmetric; by default those of 30 vectors, or of 240 with a tolerance. tolerance:
     stop where the standard error is at most so much of |estimate|, of an exact one of the sum of |terms|; looked at
-    after all of the vectors, a half of them, a quarter and so on, 7 at least. A matrix with no more rows than
-    there are products is multiplied by every basis vector, and its log-determinant is that of Cholesky's factor, in
-    double precision whatever that of A is.
+    after all of the vectors, a half of them, a quarter and so on, 7 at least. A matrix with no more rows than there are
+    products is multiplied by every basis vector, with a tolerance unless a look that leaves as many products as rows
+    reaches it. Its log-determinant is that of Cholesky's factor, in double precision whatever that of A is.
 
     The standard error is that of the mean over the vectors, and includes how far more steps would move it, by
     extrapolation, and what the rounding of A, in the precision that it is given in, makes of it. Where the steps leave
@@ -105,10 +113,9 @@ def estimate_logdet(
     check_whole("steps", steps, LEAST_STEPS)
     default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT
     most = check_budget_arguments(default if products is None else products, tolerance, seed)
-    if own.size <= most:
-        return until_sure([exact_logdet(own)], tolerance, own.rounded_to)[-1]
-    refuse_few(most, steps)
-    estimates = logdets_by_budget(own, (most - LOOKED_AT) // steps, tolerance, steps, seed)
+    if own.size > most:
+        refuse_few(most, steps)
+    estimates = logdets_by_budget(own, most, tolerance, steps, seed)
     estimate = until_sure(estimates, tolerance, own.rounded_to, f"raise steps, as steps={2 * steps} does")[-1]
     if not short_of_steps(estimate, tolerance):
         warn_of_steps(estimate, steps)
@@ -137,14 +144,17 @@ def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
 
 
 def logdets_by_budget(
-    matrix: Matrix, vectors: int, tolerance: float | None, steps: int, seed: int
+    matrix: Matrix, most: int, tolerance: float | None, steps: int, seed: int
 ) -> Iterator[LogdetEstimate]:
-    """Yields the estimate after each number of vectors up to all of them, see `budgets`; ends where no more vectors
-    reach the tolerance."""
+    """Yields the estimate after each number of vectors, see `budgets`, with at most so many products, until no more
+    vectors reach the tolerance; then exact, where the products allow it."""
     generator = torch.Generator(matrix.device).manual_seed(int(seed))
     draw = QueryDraw(size=matrix.size, distribution="rademacher", dtype=matrix.dtype)
-    terms: list[Tensor] = []
-    for count in budgets(vectors, tolerance, first=7):
+    terms, spent = list[Tensor](), 0
+    for count in budgets(max(FEWEST, (most - LOOKED_AT) // steps), tolerance, first=7):
+        if ends_exact(matrix.size, spent, count * steps + LOOKED_AT, most):
+            yield exact_logdet(matrix, spent)
+            return
         more = count - sum(len(part) for part in terms)
         start = draw.queries(more, generator=generator)[0]
         if not terms:
@@ -152,9 +162,11 @@ def logdets_by_budget(
             refuse_asymmetric_products(start[:LOOKED_AT], looked_at, matrix.exponent)
         terms.append(quadratures(matrix, start, steps))
         found = of_terms(torch.cat(terms), steps)
-        found = replace(found, estimate=found.estimate + log_of_scale(matrix))
+        found, spent = replace(found, estimate=found.estimate + log_of_scale(matrix)), found.products
         yield found
         if tolerance is not None and found.left.outweighs(tolerance, found.estimate, found.standard_error):
+            if spent + matrix.size <= most:
+                yield exact_logdet(matrix, spent)
             return
 
 
@@ -190,9 +202,9 @@ def check_positive(values: Tensor, matrix: Matrix) -> None:
         refuse_singular(matrix.rounded_to, DECIDED)
 
 
-def exact_logdet(matrix: Matrix) -> LogdetEstimate:
+def exact_logdet(matrix: Matrix, spent: int = 0) -> LogdetEstimate:
     """Returns log det A = Σ log d_i + 2 Σ log L_ii in float64, d the diagonal of A and L the Cholesky factor of
-    D^−½ A D^−½.
+    D^−½ A D^−½. spent: products that were asked before.
 
     So the unit of a row makes nothing singular. The standard error is the sum of ε/λ over the eigenvalues λ of that
     matrix, ‖L⁻¹‖_F² ε, ε of the precision that A is given in, to which comes √n ε of the computation. Raises
@@ -213,7 +225,7 @@ def exact_logdet(matrix: Matrix) -> LogdetEstimate:
     inverse = torch.linalg.solve_triangular(factor, unit, upper=False)
     rounding = epsilon + matrix.size**0.5 * torch.finfo(torch.float64).eps
     error, terms = rounding * float(inverse.square().sum()), Terms(float(logs.abs().sum()), matrix.size * rounding)
-    return LogdetEstimate(float(logs.sum()) + log_of_scale(matrix), error, matrix.size, EXACT, terms=terms)
+    return LogdetEstimate(float(logs.sum()) + log_of_scale(matrix), error, spent + matrix.size, EXACT, terms=terms)
 
 
 def positive_factor(matrix: Tensor, least: float, unit: Tensor) -> Tensor | None:

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from models.trace.arguments import ends_exact
 from models.trace.asked import Asked, inner
 from models.trace.basis import orthonormal_rows
 from models.trace.matrices import Matrix
@@ -43,10 +44,8 @@ class Pool:
         return Asked(self.queries, self.products, self.basis, self.basis_products, self.factor, turned)
 
     def ends_exact(self, budget: int, most: int) -> bool:
-        """Returns whether n products, of at most `most`, are asked in place of those that a look at `budget` lacks: it
-        takes as many, or leaves fewer than n for a later one."""
-        size = self.matrix.size
-        return self.spent + size <= most and (budget >= size or budget + size > most)
+        """Returns what `models.trace.arguments.ends_exact` does, of what was asked so far."""
+        return ends_exact(self.matrix.size, self.spent, budget, most)
 
     def ask(self, count: int) -> None:
         """Asks for more random queries, until there are so many. Raises OracleError for answers that are wrong, or

@@ -165,6 +165,15 @@ def test_other_kinds_of_matrix_and_a_tolerance(form: Any) -> None:
         estimate_logdet(form(matrix), products=290, steps=12, tolerance=1e-5)
 
 
+@pytest.mark.parametrize(("tolerance", "spent"), [(0.2, 9 * 12 + 2), (1e-9, 18 * 12 + 2 + SIZE)])
+def test_a_tolerance_is_looked_at_before_every_row_is_asked_for(tolerance: float, spent: int) -> None:
+    """Of 912 products 9 vectors take 110, and 18 take 218, which leave as many as there are rows."""
+    matrix = positive(10)
+    found = estimate_logdet(matrix, products=912, steps=12, tolerance=tolerance)
+    assert (found.products, found.method) == (spent, "exact" if spent > SIZE else "lanczos")
+    assert abs(found.estimate - exact(matrix)) < 3 * found.standard_error + 1e-9
+
+
 @pytest.mark.parametrize("products", [100, 1000])
 @pytest.mark.parametrize("lowest", [-0.5, 0.0])
 def test_what_is_not_positive_definite_is_refused(lowest: float, products: int) -> None:
