@@ -246,7 +246,7 @@ def choose(pool: Pool, budget: int, *, widened: bool) -> tuple[str, float]:
     tail that it measured."""
     pool.ask(budget // 2)
     left = tail(pool, budget // 2)
-    return "xtrace" if widened or left * (1 - flatness(pool)) < GAIN else "hutchinson", left
+    return "xtrace" if widened or left * (1 - flatness(pool, budget // 2)) < GAIN else "hutchinson", left
 
 
 def of_budget(pool: Pool, method: str, budget: int, *, widened: bool = False) -> TraceEstimate:

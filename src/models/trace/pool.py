@@ -30,7 +30,7 @@ class Pool:
         self.products = self.basis = self.basis_products = self.queries
         self.factor = self.queries[:, :, :0]
         self.orthonormal: dict[int, tuple[Tensor, Tensor]] = {}  # by count, what `factorised` found last
-        self.means: tuple[float, float] | None = None  # what `mean_forms` found
+        self.means: dict[int, tuple[float, float]] = {}  # by count, what `mean_forms` found
 
     @property
     def spent(self) -> int:
@@ -56,7 +56,7 @@ class Pool:
         queries = self.draw.queries(more, generator=self.generator)
         products = self.oracle(queries)
         self.queries, self.products = joined(self.queries, queries), joined(self.products, products)
-        self.orthonormal, self.means = {}, None
+        self.orthonormal, self.means = {}, {}
         if not self.matrix.inexact:
             refuse_asymmetric_products(queries[0], products[0], self.matrix.exponent)
 
@@ -81,15 +81,16 @@ class Pool:
             self.orthonormal = {count: orthonormal_rows(self.products[:, :count])}
         return self.orthonormal[count]
 
-    def mean_forms(self) -> tuple[float, float]:
-        """Returns the means of ‖Ag‖² and of gᵀAg over all queries. With normal ones they are ‖A‖_F² and tr(A) in the
-        mean. Raises OracleError where they, or the square of the second, cannot be held."""
-        if self.means is None:
-            square = float(self.products.square().sum(2).mean())
-            trace = float(inner(self.queries, self.products).mean())
+    def mean_forms(self, count: int | None = None) -> tuple[float, float]:
+        """Returns the means of ‖Ag‖² and of gᵀAg over the first `count` queries, or over all. With normal ones they are
+        ‖A‖_F² and tr(A) in the mean. Raises OracleError where they, or the square of the second, cannot be held."""
+        count = self.queries.shape[1] if count is None else count
+        if count not in self.means:
+            queries, products = self.queries[:, :count], self.products[:, :count]
+            square, trace = float(products.square().sum(2).mean()), float(inner(queries, products).mean())
             refuse_overflow(square, trace)
-            self.means = square, trace
-        return self.means
+            self.means[count] = square, trace
+        return self.means[count]
 
 
 def joined(old: Tensor, new: Tensor) -> Tensor:
@@ -110,9 +111,10 @@ def extended_basis(basis: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor, Tens
     return factor[:, :k, k:], rows[:, k:].contiguous(), factor[:, k:, k:]
 
 
-def flatness(pool: Pool) -> float:
-    """Returns tr(A)²/(n‖A‖_F²) as the normal queries measure it, between 0 and 1; 1 for a matrix of zeros."""
-    square, trace = pool.mean_forms()
+def flatness(pool: Pool, count: int | None = None) -> float:
+    """Returns tr(A)²/(n‖A‖_F²) as the first `count` normal queries, or all, measure it, between 0 and 1; 1 for a matrix
+    of zeros."""
+    square, trace = pool.mean_forms(count)
     return 1.0 if square == 0 else min(1.0, trace**2 / (pool.matrix.size * square))
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from models.trace import cost, pool
 from models.trace.basis import orthonormal_rows
 from models.trace.diagonal import estimate_diagonal
-from models.trace.estimate import estimate_trace, trace_estimates
+from models.trace.estimate import choose, estimate_trace, trace_estimates
 from models.trace.estimators import METHODS, ask
 from models.trace.logdet import estimate_logdet
 from models.trace.matrices import Matrix, matrix_of
@@ -432,6 +432,19 @@ def test_a_tolerance_that_is_missed_is_said_where_the_estimate_is_asked_for(esti
     with pytest.warns(UserWarning, match=r"after 1\d\d products, and 1e-09 was asked for") as caught:
         estimate(dense(200), products=170, tolerance=1e-9)
     assert caught[0].filename == __file__
+
+
+def test_what_was_asked_before_does_not_choose_the_method() -> None:
+    """The first queries of a pool are the same, whatever else it has been asked."""
+    target = known(Diagonal(0.45 + (INDEX[:60] * 0.7).sin()), 60)  # a tail times (1 − flatness) near a half
+
+    def choice(seed: int, before: int) -> tuple[str, float]:
+        own = pool.Pool(target, seed=seed)
+        own.ask(10)
+        own.ask(before)
+        return choose(own, 20, widened=False)
+
+    assert [choice(seed, 10) for seed in range(60)] == [choice(seed, 40) for seed in range(60)]
 
 
 def test_a_cost_that_nobody_notices_is_not_said() -> None:
