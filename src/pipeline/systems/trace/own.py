@@ -18,8 +18,7 @@ from models.trace.arguments import AUTO
 from models.trace.estimate import error_of_steps, including, of_budget, warn_of_steps
 from models.trace.functions import function_of, logarithm
 from models.trace.lanczos import function_of_values
-from models.trace.matrices import Matrix, scaled
-from models.trace.oracles import Dense, Oracle, sparse
+from models.trace.matrices import Matrix, matrix_of
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool
 from models.trace.scale import divided, exponent_of
@@ -64,11 +63,15 @@ def check(settings: TraceConfig) -> None:
         )
 
 
-def oracle_of(matrix: np.ndarray | sp.csr_array, device: torch.device, dtype: torch.dtype) -> Oracle:
-    """Returns the matrix as an oracle on the device."""
-    if isinstance(matrix, sp.csr_array):
-        return sparse(matrix, device, dtype)
-    return Dense(torch.from_numpy(matrix).to(device, dtype))
+def on_device(matrix: np.ndarray | sp.csr_array, device: torch.device, dtype: torch.dtype) -> Tensor | sp.csr_array:
+    """Returns the matrix in this precision on the device; a sparse one stays as it is on the CPU."""
+    if not isinstance(matrix, sp.csr_array):
+        return torch.from_numpy(matrix).to(device, dtype)
+    if device.type == "cpu":
+        return matrix.astype(np.float32 if dtype == torch.float32 else np.float64)
+    entries = matrix.tocoo()
+    places = torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64))
+    return torch.sparse_coo_tensor(places, torch.from_numpy(entries.data), matrix.shape).to(device, dtype)
 
 
 def shift_of(settings: TraceConfig, size: int) -> float:
@@ -79,12 +82,11 @@ def shift_of(settings: TraceConfig, size: int) -> float:
 def load(settings: TraceConfig, device: torch.device) -> OwnMatrix:
     """Returns the matrix that the settings name, and f of it."""
     data: SymmetricMatrix = records.load(settings)
-    dtype, name = DTYPES[settings.dtype], settings.function
-    largest = float(abs(data.matrix).max())
-    exponent = exponent_of(largest)
-    own = scaled(oracle_of(divided(data.matrix, exponent), device, dtype), data.size, dtype, device, largest)
+    dtype, name, exponent = DTYPES[settings.dtype], settings.function, exponent_of(float(abs(data.matrix).max()))
+    own = matrix_of(on_device(divided(data.matrix, exponent), device, dtype))  # single precision cannot hold all scales
+    own = own._replace(exponent=own.exponent + exponent)
     if name == "smoother":
-        shift = math.ldexp(shift_of(settings, data.size), -exponent)
+        shift = math.ldexp(shift_of(settings, data.size), -own.exponent)
         smoother = RidgeSmoother(own.oracle, shift, advice="raise matrix.smoothing")
         target = own._replace(oracle=smoother, exponent=0, inexact=True)
     else:

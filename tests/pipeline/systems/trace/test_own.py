@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 from mlflow.artifacts import load_text
 
+from data.matrices import SymmetricMatrix
 from models.trace.estimate import error_of_steps, of_budget
 from models.trace.functions import function_of
 from models.trace.matrices import matrix_of
 from models.trace.pool import Pool
-from pipeline.systems.trace.own import OwnMatrix, curve
+from pipeline.systems.trace import records
+from pipeline.systems.trace.own import OwnMatrix, curve, load
 
 SIZE = 120
 TINY = ("size=tiny", "estimate.queries=[8,40]")
@@ -86,6 +89,18 @@ def test_standard_errors_include_what_too_few_lanczos_steps_leave() -> None:
     assert left.steps > queries
     assert row["standard_error"] == pytest.approx(np.hypot(queries, left.steps), rel=1e-9)
     assert row["relative_error"] == pytest.approx(row["standard_error"] / abs(row["estimate"]), rel=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("dtype", "scale"), [("float64", 1.0), ("float32", 2.0**200)])
+def test_a_matrix_is_rounded_as_it_is_in_python(form: Any, dtype: str, scale: float, monkeypatch) -> None:
+    data = SymmetricMatrix("kernel", form(scale * kernel()), SIZE)
+    monkeypatch.setattr(records, "load", lambda _: data)
+    settings: Any = SimpleNamespace(dtype=dtype, function="log", matrix=SimpleNamespace(steps=40))
+    found = error_of_steps(load(settings, torch.device("cpu")).target)
+    plain = error_of_steps(function_of(matrix_of(form(kernel().astype(dtype))), "log", 40))
+    assert found.rounding == pytest.approx(plain.rounding, rel=1e-6)
+    assert found.rounding > 0
 
 
 def test_triangles_of_a_graph(files: dict[str, str], run_pipeline, client) -> None:
