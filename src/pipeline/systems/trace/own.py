@@ -68,7 +68,7 @@ def on_device(matrix: np.ndarray | sp.csr_array, device: torch.device, dtype: to
     if not isinstance(matrix, sp.csr_array):
         return torch.from_numpy(matrix).to(device, dtype)
     if device.type == "cpu":
-        return matrix.astype(np.float32 if dtype == torch.float32 else np.float64)
+        return sp.csr_array(matrix, dtype=np.float32 if dtype == torch.float32 else np.float64)
     entries = matrix.tocoo()
     places = torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64))
     return torch.sparse_coo_tensor(places, torch.from_numpy(entries.data), matrix.shape).to(device, dtype)
