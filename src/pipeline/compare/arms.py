@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
@@ -108,6 +109,17 @@ def varied(
 def settings_in(varied: str) -> list[str]:
     """Returns what a job's column `varied` names, "key=value" each."""
     return [part for part in SETTING.split(varied) if part]
+
+
+def apart(groups: Any, words: Sequence[list[str]]) -> list[list[str]]:
+    """Returns the words of each job that not all jobs of its group have. groups: of each job."""
+    places = pd.Series(range(len(words)))
+    found = list(words)
+    for _, own in places.groupby(groups.to_numpy()):
+        common = set.intersection(*(set(words[place]) for place in own))
+        for place in own:
+            found[place] = [each for each in words[place] if each not in common]
+    return found
 
 
 def short(setting: str) -> str:

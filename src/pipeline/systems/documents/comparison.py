@@ -33,7 +33,7 @@ DOCUMENTS = Comparison(
     words=("task", "cue"),
     apart=("task", "cue"),
     sizes=("parameters",),
-    groups=("attention", "encoder", "documents.layout", "documents.max_length"),
+    groups=("attention",),
     report="pipeline.systems.documents.multirun:summarise",
     shown=(ERROR, "evaluate/test_entity_f1", "evaluate/test_accuracy", "evaluate/test_mlm_loss", "model/parameters"),
 )

@@ -1,29 +1,38 @@
-"""What the names of arms say, as `recipe.arm_of` writes them: what a network attends to, and with which settings."""
+"""What the names of arms say, as `recipe.arm_of` writes them: what a network attends to, and with which settings; and
+what tells the jobs of a multirun apart beside."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pipeline.compare.arms import apart, settings_in
 
 WORDS = re.compile(
     r"(?P<pattern>.+?)(?P<noise>( jitter \d+)?( shuffled)?)(?P<most>( @\d+)?)(?P<encoder>( base| large)?)"
-    r"(?P<guessing>( no pretraining)?)"
+    r"(?P<guessing>( no pretraining)?)(, (?P<settings>[\w.@/]+=.*))?"
 )
 SAME = {  # a choice of attention= and the variant of reader= that has it
     "sliding_window": "sliding window", "window_random": "window + random", "distance_window": "distance + window",
     "distance_keys_window_values": "distance keys, window values", "distance_approximate": "distance, approximate",
 }  # fmt: skip
+SETS = ["data", "task", "cue"]  # what jobs have in common that are compared with one another
+CUE = "data.cue="  # stands in a column of its own
 
 
 class Arm(NamedTuple):
     """Holds the parts of an arm's name: what it attends to, or a simple model; how badly it reads, how many tokens at
-    most, with which encoder, and whether it guessed no hidden words. Each is "" where it is as usual."""
+    most, with which encoder, whether it guessed no hidden words, and settings that its jobs were told apart by. Each is
+    "" where it is as usual."""
 
     pattern: str
     noise: str
     most: str
     encoder: str
     guessing: str
+    settings: str
 
 
 def parts_of(name: str) -> Arm:
@@ -31,7 +40,7 @@ def parts_of(name: str) -> Arm:
     found = WORDS.fullmatch(name)
     if found is None:
         raise ValueError(f"an arm has a name without line breaks, not {name!r}")
-    parts = {key: words.strip() for key, words in found.groupdict().items()}
+    parts = {key: (words or "").strip() for key, words in found.groupdict().items()}
     return Arm(**parts | {"pattern": SAME.get(parts["pattern"], parts["pattern"])})
 
 
@@ -43,4 +52,22 @@ def most_tokens(name: str) -> int | None:
 
 def without_most(name: str) -> str:
     """Returns what arms are called that differ in how many tokens they read alone."""
-    return " ".join(part for part in parts_of(name)._replace(most="") if part)
+    *words, settings = parts_of(name)._replace(most="")
+    return ", ".join(part for part in (" ".join(word for word in words if word), settings) if part)
+
+
+def without_pretraining(settings: str) -> str:
+    """Returns the settings of an arm but for those of guessing hidden words."""
+    return ", ".join(own for own in settings_in(settings) if not own.startswith("pretrain."))
+
+
+def labelled(jobs: Any) -> pd.DataFrame:
+    """Returns the jobs with settings that alone tell them apart within their arm behind its name; settings of the data
+    that differ among its jobs stand behind the name of the data."""
+    varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
+    told = [settings_in(str(text)) for text in varied]
+    data = apart(jobs["data"], [[own for own in each if own.startswith("data.") and CUE not in own] for each in told])
+    named = jobs.assign(data=[", ".join([str(front), *own]) for front, own in zip(jobs["data"], data, strict=True)])
+    groups = named[[*SETS, "arm"]].astype(str).agg("\n".join, axis=1)
+    more = apart(groups, [[own for own in each if not own.startswith("data.")] for each in told])
+    return named.assign(arm=[", ".join([str(arm), *own]) for arm, own in zip(named["arm"], more, strict=True)])

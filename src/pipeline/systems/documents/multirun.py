@@ -18,15 +18,14 @@ from pipeline.compare.panels import panels_in_words, tables_of_sets, with_names
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
 from pipeline.systems.documents.figures import errors_by_length, errors_by_most
-from pipeline.systems.documents.labels import most_tokens, without_most
+from pipeline.systems.documents.labels import SETS, labelled, most_tokens, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
 from pipeline.systems.documents.scores import SUMS, error_of
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
 LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
-SETS = ["data", "task", "cue"]
-NOISE = re.compile(r"\bjitter \S+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
+NOISE = re.compile(r"\bjitter [\d.]+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
 X = "test error (1 − F1, 1 − accuracy, or nats a hidden token)\nmean over seeds; bars: 95 % interval over documents"
 CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
@@ -59,6 +58,7 @@ def sums_in(path: Path) -> pd.DataFrame:
 def summary_of(jobs: Any, documents: pd.DataFrame, title: str) -> Summary:
     """Returns tables, figure and words. documents: the sums of each test document by run_id, those of
     simple models with their name as `baseline`."""
+    jobs = labelled(jobs)
     sets = list[dict[str, pd.DataFrame]]()
     for values, own in jobs.groupby(SETS, sort=False):
         names = dict(zip(SETS, values, strict=True))

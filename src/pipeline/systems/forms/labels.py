@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pipeline.compare.arms import settings_in
+from pipeline.compare.arms import apart, settings_in
 
 OF_DATA = ("data.", "data=")
 CHOSEN = ("data", "contender")  # groups that the column `varied` leaves out
@@ -64,17 +63,6 @@ def labelled(jobs: Any) -> pd.DataFrame:
         settings=apart(pd.Series(names), [own.of_models() for own in told]),
     )  # fmt: skip
     return named.drop_duplicates(["data", "arm", "seed"], ignore_index=True)
-
-
-def apart(groups: Any, words: Sequence[list[str]]) -> list[list[str]]:
-    """Returns the words of each job that not all jobs of its group have. groups: of each job."""
-    places = pd.Series(range(len(words)))
-    found = list(words)
-    for _, own in places.groupby(groups.to_numpy()):
-        common = set.intersection(*(set(words[place]) for place in own))
-        for place in own:
-            found[place] = [each for each in words[place] if each not in common]
-    return found
 
 
 def said_of_repeats(jobs: Any, kept: Any) -> str:

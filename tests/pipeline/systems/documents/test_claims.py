@@ -13,7 +13,7 @@ from pipeline.compare.bootstrap import DRAWS
 from pipeline.compare.claims import ALPHA
 from pipeline.host.paths import conf_folder
 from pipeline.systems.documents.claims import BRIEF, LONG, NETWORKS, PAIRS, SIMPLE, claims_on
-from pipeline.systems.documents.labels import SAME, most_tokens, parts_of
+from pipeline.systems.documents.labels import SAME, most_tokens, parts_of, without_most
 from pipeline.systems.documents.multirun import summary_of
 
 READERS = [yaml.safe_load(path.read_text()) for path in sorted((conf_folder() / "reader").glob("*.yaml"))]
@@ -34,8 +34,11 @@ def test_every_arm_of_a_claim_is_one_that_experiments_have() -> None:
 
 def test_the_parts_of_a_name() -> None:
     assert parts_of("distance_window jitter 2 shuffled @512 large no pretraining") == (
-        "distance + window", "jitter 2 shuffled", "@512", "large", "no pretraining")  # fmt: skip
-    assert parts_of("full 512, large (LayoutLM large)") == ("full 512, large (LayoutLM large)", "", "", "", "")
+        "distance + window", "jitter 2 shuffled", "@512", "large", "no pretraining", "")  # fmt: skip
+    assert parts_of("full 512, large (LayoutLM large)") == ("full 512, large (LayoutLM large)", "", "", "", "", "")
+    told = "distance keys, window values @512, encoder.layers=2, finetune.learning_rate=0.001"
+    assert parts_of(told) == ("distance keys, window values", "", "@512", "", "", told.split(" @512, ")[1])
+    assert without_most(told) == told.replace(" @512", "")
     assert parts_of("sliding_window text").pattern == "sliding_window text"
     assert [most_tokens(name) for name in ("distance @512 no pretraining", "distance")] == [512, None]
     with pytest.raises(ValueError, match="without line breaks"):
@@ -63,6 +66,13 @@ def test_the_parts_of_a_name() -> None:
         (["distance @512", "distance @4096", "distance @2048", "distance_window @4096"],
          [("distance @4096", "distance @512"), ("distance_window @4096", "distance @4096")]),
         (["distance", "distance_approximate"], [("distance", "distance_approximate")]),
+        (["distance, encoder.layers=2", "distance, encoder.layers=4", "sliding window, encoder.layers=2", "TF-IDF"],
+         [("distance, encoder.layers=2", "TF-IDF"), ("distance, encoder.layers=4", "TF-IDF"),
+          ("sliding window, encoder.layers=2", "TF-IDF"),
+          ("distance, encoder.layers=2", "sliding window, encoder.layers=2")]),
+        (["distance no pretraining", "distance, pretrain.steps=2", "distance, pretrain.steps=4"],
+         [("distance, pretrain.steps=2", "distance no pretraining"),
+          ("distance, pretrain.steps=4", "distance no pretraining")]),
         (["majority", "TF-IDF"], []),
     ],
 )  # fmt: skip

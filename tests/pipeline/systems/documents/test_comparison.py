@@ -5,7 +5,50 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from pipeline.systems.documents.multirun import with_arms
+from pipeline.compare.arms import varied
+from pipeline.systems.documents.comparison import DOCUMENTS
+from pipeline.systems.documents.labels import labelled
+from pipeline.systems.documents.multirun import summary_of, with_arms
+
+RATES = [f"finetune.learning_rate={rate}" for rate in ("0.001", "0.003")]
+
+
+def jobs_of(*rows: tuple[str, str]) -> pd.DataFrame:
+    """Jobs of two seeds for each arm and what was varied."""
+    named = [(f"run{place}", arm, varied, place % 2)
+             for place, (arm, varied) in enumerate(row for row in rows for _ in range(2))]  # fmt: skip
+    jobs = pd.DataFrame(named, columns=["run_id", "arm", "varied", "seed"])
+    return jobs.assign(data="letters", task="classes", cue="", stand_in=False, test_error=0.0)
+
+
+def sums_of(runs: list[str], wrong: int = 2, *, names: str = "abcdefgh", baseline: str = "") -> pd.DataFrame:
+    """Sums of classes of eight documents, of which each run has the first ones wrong."""
+    rows = [(run, name, 600, 1, int(place >= wrong)) for run in runs for place, name in enumerate(names)]
+    sums = pd.DataFrame(rows, columns=["run_id", "document", "words", "documents", "right"])
+    return sums.assign(baseline=baseline)
+
+
+def test_settings_that_jobs_of_an_arm_differ_in_are_part_of_its_name() -> None:
+    """What the arm says already, as its reader, is not said again, and jobs of two rates are no seeds of one arm."""
+    jobs = jobs_of(*[(arm, f"{rate}, reader=near_{arm}") for arm in ("full", "distance") for rate in RATES])
+    names = [f"{arm}, {rate}" for arm in ("full", "distance") for rate in RATES]
+    assert labelled(jobs)["arm"].unique().tolist() == names
+    means = summary_of(jobs, sums_of(list(jobs["run_id"])), "t").tables["means.csv"]
+    assert means[["arm", "jobs"]].to_numpy().tolist() == [[name, 2] for name in names]
+
+
+def test_settings_of_the_data_are_part_of_its_name_but_for_the_cue() -> None:
+    jobs = jobs_of(*[("full", f"data.cue=none, data.seed={seed}") for seed in (0, 1)])
+    found = labelled(jobs)
+    assert found["data"].unique().tolist() == ["letters, data.seed=0", "letters, data.seed=1"]
+    assert set(found["arm"]) == {"full"}
+    tables = summary_of(jobs, sums_of(list(jobs["run_id"])), "t").tables
+    assert tables["means.csv"]["panel"].tolist() == ["letters, data.seed=0: classes", "letters, data.seed=1: classes"]
+
+
+def test_an_encoder_that_the_name_of_a_variant_leaves_out_counts_as_varied() -> None:
+    jobs = [{"reader": "near_full", "encoder": size, "attention": "full"} for size in ("small", "base")]
+    assert varied(jobs, ["letters"] * 2, None, "count", DOCUMENTS) == ["encoder=small", "encoder=base"]
 
 
 @pytest.mark.parametrize("written", ["majority", "majority jitter 2.0 shuffled"])
