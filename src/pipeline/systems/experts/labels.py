@@ -12,16 +12,18 @@ from pipeline.compare.arms import base, settings_in, short
 from pipeline.systems.experts.arms import idle, parts_of
 
 PAIRS = re.compile(r" pairs=\d+( \(asked \d+\))?(?= |$)")
-DATA, VARIANT, ASKED = "data.", "experts.variant=", "fewshot.pairs="
+DATA, SEED, VARIANT, ASKED = "data.", "data.seed=", "experts.variant=", "fewshot.pairs="
 
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, and other settings in that of the arm, but
     for those that are idle in it; `fewshot.pairs` is what there was of it. Arms stand in the order of routers and
-    adapters."""
+    adapters. The seed of the data is left out where it is that of the job in all jobs on them."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
-    data = [[own for own in each if own.startswith(DATA) and not own.startswith("data.seed")] for each in found]
+    dropped = seeds_are_one(jobs, found)
+    data = [[own for own in each if own.startswith(DATA) and not (drop and own.startswith(SEED))]
+            for each, drop in zip(found, dropped, strict=True)]  # fmt: skip
     named = jobs.assign(
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
         arm=[label_of(str(arm), each) for arm, each in zip(jobs["arm"], found, strict=True)],
@@ -34,6 +36,13 @@ def labelled(jobs: Any) -> pd.DataFrame:
     order = named["arm"].map(place)
     ordered = named.assign(order=order).sort_values(["data", "order"], kind="stable", ignore_index=True)
     return ordered.drop(columns="order")
+
+
+def seeds_are_one(jobs: Any, settings: list[list[str]]) -> list[bool]:
+    """Returns of each job whether all jobs on its data were given their own seed as that of the data, or none."""
+    named = [[own for own in each if own.startswith(SEED)] for each in settings]
+    same = [own in ([], [f"{SEED}{seed}"]) for own, seed in zip(named, jobs["seed"], strict=True)]
+    return pd.Series(same, index=jobs.index).groupby(jobs["data"]).transform("all").tolist()
 
 
 def label_of(arm: str, settings: list[str]) -> str:

@@ -13,6 +13,7 @@ from pipeline.systems.experts.arm_figures import chrf_by_pairs
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
+from pipeline.systems.experts.multirun import bleu_of_claims
 from pipeline.systems.experts.scores import paired_bleu
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
 from pipeline.systems.experts.words import bleu_in_words, page
@@ -209,6 +210,18 @@ def test_a_share_of_what_all_numbers_gain_needs_a_gain_and_an_interval(
     assert bars[:, 1].tolist() == pytest.approx([whole["new_chrf_low"], whole["new_chrf_high"]])
     goals = goals_of(jobs, pd.DataFrame(), found).set_index("goal")["verdict"]
     assert goals.loc[goals.index.str.startswith("share of the chrF")].tolist() == [verdict]
+
+
+def test_jobs_on_other_drawn_data_are_no_seeds_of_one_arm() -> None:
+    """With one seed they were pairs of the same seed, of which each arm had several."""
+    jobs = pd.concat([jobs_of({"dense": 1.0, "token": 0.9}, seeds=1, varied=f"data.seed={seed}") for seed in (3, 4)])
+    jobs = labelled(jobs.assign(data="mt_small"))
+    assert jobs["data"].unique().tolist() == ["mt_small, data.seed=3", "mt_small, data.seed=4"]
+    assert paired_of(jobs)["pairs"].eq(1).all()
+    assert bleu_of_claims(paired_of(jobs), jobs, {}).empty
+    own = [jobs_of({"dense": 1.0}, seeds=2).query(f"seed == {seed}").assign(varied=f"data.seed={seed}")
+           for seed in (0, 1)]  # fmt: skip
+    assert set(labelled(pd.concat(own))["data"]) == {"mt_small"}
 
 
 def test_labels_leave_out_what_changes_nothing() -> None:
