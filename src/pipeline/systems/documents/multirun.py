@@ -26,6 +26,7 @@ from pipeline.tracking.run import scratch_folder
 
 LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
 NOISE = re.compile(r"\bjitter [\d.]+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
+TEXTS: Any = dict.fromkeys(("document", "baseline"), str)  # documents may be called "NA", or "01" beside "1"
 X = "test error (1 − F1, 1 − accuracy, or nats a hidden token)\nmean over seeds; bars: 95 % interval over documents"
 CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
@@ -51,7 +52,7 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
 
 def sums_in(path: Path) -> pd.DataFrame:
     """Returns the sums of each document, those of a network with "" as `baseline`."""
-    table = pd.read_csv(path, **EXACT).fillna(0)
+    table = pd.read_csv(path, dtype=TEXTS, keep_default_na=False, na_values=[""], **EXACT).fillna(0)
     return table if "baseline" in table else table.assign(baseline="")
 
 
@@ -59,16 +60,18 @@ def summary_of(jobs: Any, documents: pd.DataFrame, title: str) -> Summary:
     """Returns tables, figure and words. documents: the sums of each test document by run_id, those of
     simple models with their name as `baseline`."""
     jobs = labelled(jobs)
-    sets = list[dict[str, pd.DataFrame]]()
+    sets, unlike = list[dict[str, pd.DataFrame]](), list[str]()
     for values, own in jobs.groupby(SETS, sort=False):
         names = dict(zip(SETS, values, strict=True))
-        sums, words = sums_by_arm(own, documents, str(names["task"]))
+        by_arm = tables_by_arm(own, documents, str(names["task"]))
+        unlike += said_of_unlike(by_arm, panel_of(names))
+        sums, words = sums_by_arm(by_arm)
         if sums:
             sets.append(tables_of(own, sums, words, names))
     if not sets:
-        return Summary({}, {}, "No job has scores by document.")
+        return Summary({}, {}, "\n\n".join(unlike) or "No job has scores by document.")
     tables = tables_of_sets(sets)
-    text = "\n\n".join([CAPTION, *panels_in_words(tables, SETS)])
+    text = "\n\n".join([CAPTION, *unlike, *panels_in_words(tables, SETS)])
     return Summary(tables | {"documents.csv": documents}, figures_of(tables, title), text)
 
 
@@ -122,23 +125,45 @@ def with_noise(name: str, arm: str) -> str:
     return f"{name} {noise}" if name and noise not in name else name
 
 
-def sums_by_arm(jobs: Any, documents: Any, task: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Returns the sums of each test document and job by arm, (job, document, sum), of the documents that all jobs
-    share, by their names; behind them those of simple models, once. Beside them the words of each document."""
+def tables_by_arm(jobs: Any, documents: Any, task: str) -> dict[str, list[pd.DataFrame]]:
+    """Returns the words and sums of each test document by arm, a table a job, indexed by the names of its documents;
+    behind them those of simple models, of the first job that has them."""
     own = with_arms(jobs, documents) if len(documents) else documents
     if not len(own):
-        return {}, np.zeros(0)
-    once = own[(own["baseline"] == "") | ~own.duplicated(["arm", "document"])]
-    tables = {
-        str(arm): [table.set_index("document")[list(SUMS[task])] for _, table in rows.groupby("run_id", sort=False)]
+        return {}
+    once = own[(own["baseline"] == "") | (own["run_id"] == own.groupby("arm")["run_id"].transform("first"))]
+    columns = ["words", *SUMS[task]]
+    return {
+        str(arm): [table.set_index("document")[columns] for _, table in rows.groupby("run_id", sort=False)]
         for arm, rows in once.groupby("arm", sort=False)
     }
-    shared = set.intersection(*(set(table.index) for tables_of_arm in tables.values() for table in tables_of_arm))
-    if not shared:
+
+
+def shared_by(tables: dict[str, list[pd.DataFrame]]) -> list[str]:
+    """Returns the names of the documents that all tables have, in their order."""
+    names = [set(table.index) for each in tables.values() for table in each]
+    return sorted(set.intersection(*names)) if names else []
+
+
+def said_of_unlike(tables: dict[str, list[pd.DataFrame]], panel: str) -> list[str]:
+    """Returns a line about jobs whose test documents are not the same, none where they are."""
+    shared = len(shared_by(tables))
+    every = len({name for each in tables.values() for table in each for name in table.index})
+    if shared == every:
+        return []
+    advice = "these alone are compared" if shared else "nothing is compared; give jobs the same data"
+    return [f"{panel}: jobs have unlike test documents. Of {every} all jobs have {shared}; {advice}."]
+
+
+def sums_by_arm(tables: dict[str, list[pd.DataFrame]]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Returns the sums of each test document and job by arm, (job, document, sum), of the documents that all jobs
+    share, by their names. Beside them the words of each document."""
+    names = shared_by(tables)
+    if not names:
         return {}, np.zeros(0)
-    names = sorted(shared)
-    words = own.drop_duplicates("document").set_index("document")["words"].loc[names].to_numpy(float)
-    return {arm: np.stack([table.loc[names].to_numpy(float) for table in each]) for arm, each in tables.items()}, words
+    own = {arm: np.stack([table.loc[names].to_numpy(float) for table in each]) for arm, each in tables.items()}
+    words = next(iter(own.values()))[0, :, 0]
+    return {arm: values[..., 1:] for arm, values in own.items()}, words
 
 
 def by_length(sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, Any]) -> pd.DataFrame:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from pipeline.compare.arms import varied
 from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.labels import labelled
-from pipeline.systems.documents.multirun import summary_of, with_arms
+from pipeline.systems.documents.multirun import summary_of, sums_in, with_arms
 
 RATES = [f"finetune.learning_rate={rate}" for rate in ("0.001", "0.003")]
 
@@ -58,3 +60,36 @@ def test_simple_models_of_older_jobs_are_called_by_how_they_read(written: str) -
     documents = pd.DataFrame({"run_id": ["a", "a", "b", "b"], "baseline": ["", "majority", "", written]})
     found = with_arms(jobs, documents)
     assert found["arm"].tolist() == [*jobs["arm"], "majority", "majority jitter 2.0 shuffled"]
+
+
+def test_a_simple_model_is_read_on_the_documents_of_the_first_job() -> None:
+    """Jobs on other documents of it were left with those that only they had, and nothing was compared."""
+    jobs = jobs_of(("full", ""))
+    first, second = jobs["run_id"]
+    tables = [sums_of([run], names=names, baseline=name)
+              for run, names in ((first, "abcdef"), (second, "cdefgh")) for name in ("", "majority")]  # fmt: skip
+    summary = summary_of(jobs, pd.concat(tables, ignore_index=True), "t")
+    assert summary.tables["means.csv"][["arm", "jobs", "documents"]].to_numpy().tolist() == [
+        ["full", 2, 4], ["majority", 1, 4]]  # fmt: skip
+    line = "letters: classes: jobs have unlike test documents. Of 8 all jobs have 4; these alone are compared."
+    assert line in summary.text
+    alike = summary_of(jobs, sums_of([first, second]), "t")
+    assert "unlike" not in alike.text
+
+
+def test_jobs_without_a_common_document_are_told_of() -> None:
+    jobs = jobs_of(("full", ""))
+    tables = [sums_of([run], names=names) for run, names in zip(jobs["run_id"], ("abcd", "efgh"), strict=True)]
+    said = summary_of(jobs, pd.concat(tables, ignore_index=True), "t").text
+    assert said == (
+        "letters: classes: jobs have unlike test documents. Of 8 all jobs have 0; nothing is compared; give jobs the "
+        "same data."
+    )
+
+
+def test_documents_are_called_as_their_names_are_written(tmp_path: Path) -> None:
+    table = sums_of(["run0"]).drop(columns=["baseline", "run_id"]).head(4).assign(document=["NA", "01", "1", "b"])
+    table.assign(true_a=[None, 1, 2, 3]).to_csv(tmp_path / "sums.csv", index=False)
+    found = sums_in(tmp_path / "sums.csv")
+    assert found["document"].tolist() == ["NA", "01", "1", "b"]
+    assert found["true_a"].tolist() == [0, 1, 2, 3]
