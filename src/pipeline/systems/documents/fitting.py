@@ -34,7 +34,7 @@ from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Loaded, outputs_of
 from pipeline.systems.documents.scores import HEADS, guessed, guessing_loss, predictor_of, score_of_part
 
-WEIGHTS = "weights.npz"
+WEIGHTS, FINETUNE = "weights.npz", "finetune"
 CLIP = 1.0
 MOST_TOKENS = 8192  # of a batch that nobody chose
 VERSION = 2  # of how hidden tokens are learned, raised where the same settings give other weights
@@ -148,11 +148,22 @@ def fitted(
     """Runs the loop of a stage; one that was stopped goes on from its checkpoint to the same numbers."""
     stage = fit.title
     loop = Fit(
-        objective, fit, generator=generator(settings.seed, f"documents/{stage}"), path=here.folder / f"{stage}.npz",
+        objective, fit, generator=draws_of(settings, stage), path=here.folder / f"{stage}.npz",
         measures=Measures(evaluate, lambda row: log_row(here.run, row, stage, by_step=True), decides),
     )  # fmt: skip
     with threads_for(objective.model), here.clock.stage(stage):
         return loop.run()
+
+
+def draws_of(settings: DocumentsConfig, stage: str) -> torch.Generator:
+    """Returns what the batches of a stage are drawn by, as at its beginning."""
+    return generator(settings.seed, f"documents/{stage}")
+
+
+def updates_of(objective: ReadingObjective, epochs: int, draws: torch.Generator) -> int:
+    """Returns how many batches so many epochs have: their number changes from epoch to epoch, as documents of unlike
+    lengths fill them in the order in which they are drawn."""
+    return sum(1 for _ in range(epochs) for _ in objective.batches(draws))
 
 
 def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:
@@ -163,10 +174,10 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
     documents = [piece.chunk.document for piece in loaded.parts["train"]]
     tokens = tokens_for(documents, most=MOST_TOKENS) if own.max_tokens is None else own.max_tokens
     objective = ReadingObjective(network, documents, tokens=tokens, head=HEADS[task], power=own.class_weight)
-    steps = own.epochs * sum(1 for _ in objective.batches(generator(0, "documents/count"))) + 1
+    steps = updates_of(objective, own.epochs, draws_of(settings, FINETUNE)) + 1
     fit = FitSettings(
         own.epochs, "adamw", own.learning_rate, CLIP, steps=steps, accept="always", schedule="warmup_linear",
-        warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title="finetune", seed=settings.seed,
+        warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title=FINETUNE, seed=settings.seed,
     )  # fmt: skip
     return fitted(
         settings, objective, fit, here, Decision("validation_error"),
