@@ -164,9 +164,22 @@ def warn_of_unknown(examples: Sequence[Example], outputs: Sequence[str], task: s
 
 
 def split(examples: Sequence[Example], share: float, *, seed: int) -> tuple[list[Example], list[Example]]:
-    """Returns the documents to learn from, and those that are held out: that share of them, drawn."""
-    order = torch.randperm(len(examples), generator=generator(seed, "documents/held_out")).tolist()
-    held = set(order[: int(share * len(examples))])
+    """Returns the documents to learn from, and those that are held out: at most that share of them, drawn.
+
+    Documents with the same words stay together, so that none that is held out is learned by heart. Warns where a share
+    above 0 leaves none to hold out.
+    """
+    alike, most, held = dict[tuple[str, ...], list[int]](), int(share * len(examples)), set[int]()
+    for place, own in enumerate(examples):
+        alike.setdefault(own.document.words, []).append(place)
+    for place in torch.randperm(len(examples), generator=generator(seed, "documents/held_out")).tolist():
+        together = alike[examples[place].document.words]
+        if place not in held and len(held) + len(together) <= most:
+            held.update(together)
+    if share and not held:
+        warnings.warn(
+            "no document is held out, so that no epoch is chosen; give more documents, or raise held_out", stacklevel=3
+        )
     parts = ([own for place, own in enumerate(examples) if (place in held) is out] for out in (False, True))
     learned, held_out = parts
     return learned, held_out

@@ -119,6 +119,13 @@ class ReadingObjective(DocumentObjective):
         self.head, every = head, torch.cat([document.targets for document in documents])
         self.weights = class_weights(every, model.architecture.outputs, power)
 
+    def on(self, documents: Sequence[Prepared]) -> ReadingObjective:
+        """Returns the same loss, with the same weights of classes or tags, over other documents."""
+        longest = max((len(document.tokens.ids) for document in documents), default=0)
+        other = ReadingObjective(self.model, documents, tokens=max(self.tokens, longest), head=self.head)
+        other.weights = self.weights
+        return other
+
     def batches(self, generator: torch.Generator) -> Iterator[list[int]]:
         """Yields the documents of each batch of an epoch."""
         yield from drawn_batches(self._lengths, self.tokens, generator)

@@ -61,7 +61,8 @@ class DocumentReader(SavedEstimator):
     at least max_length; None for 4096, or for so many fewer that an epoch has 10 updates. guessing: epochs in which
     hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α of classes and tags, 0 for equal
     ones. epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better validation loss that end
-    training; the best is kept. held_out: the share of the documents that is held out for that, 0 for none.
+    training; the best is kept. held_out: the share of the documents that is held out for that, those with the same
+    words together, 0 for none; a warning says where it is less than one document.
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
@@ -120,8 +121,9 @@ class DocumentReader(SavedEstimator):
             with threads_for(predictor.network):
                 if epochs:
                     self._guess(predictor, prepared[0], how._replace(epochs=epochs), seed)
-                validation = self._objective(predictor, prepared[1]) if held_out else None
-                self.curve_ = train(self._objective(predictor, prepared[0]), validation, how, seed=seed, name="reading")
+                objective = self._objective(predictor, prepared[0])
+                validation = objective.on(prepared[1]) if held_out else None
+                self.curve_ = train(objective, validation, how, seed=seed, name="reading")
                 if task == TAGS:
                     warn_of_nothing_found(predictor, held_out, how)
             self.predictor_ = predictor

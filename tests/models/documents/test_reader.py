@@ -13,8 +13,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from models import DocumentReader
+from models.documents import reader
+from models.documents.examples import Example, split
 from models.documents.tables import COLUMNS, documents_in
 from models.documents.training import tokens_for
+from models.documents.words import PageWords
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow
 
 QUICK: dict[str, Any] = {
@@ -261,3 +264,30 @@ def test_a_reader_that_was_fitted_stays_when_fit_fails(fitted: DocumentReader) -
         DocumentReader().predict(table())
     with pytest.raises(ValueError, match="holds no saved model"):
         DocumentReader.load("nowhere")
+
+
+def test_held_out_documents_are_weighed_as_those_that_are_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their own counts of classes are by chance, and another loss would choose the epoch."""
+    given = list[Any]()
+    monkeypatch.setattr(reader, "train", lambda *own, **_: given.extend(own[:2]) or [])
+    own = table(9).assign(label=lambda rows: rows["document"].isin(["d0", "d1"]).map({True: "yes", False: "no"}))
+    DocumentReader("classes", **QUICK | {"held_out": 0.4, "class_weight": 1.0}).fit(own)
+    learned, held_out = given
+    assert held_out.weights.tolist() == learned.weights.tolist()
+    assert learned.weights[0] < learned.weights[1]
+    assert len(held_out.documents) == 3
+
+
+def test_documents_with_the_same_words_are_held_out_together() -> None:
+    own = [Example(PageWords(("a", str(number // 2)), np.zeros((2, 4)), np.zeros(2, int), ((1, 1),)), "x")
+           for number in range(20)]  # fmt: skip
+    for seed in range(5):
+        learned, held_out = split(own, 0.25, seed=seed)
+        assert len(held_out) == 4
+        assert not {each.document.words for each in learned} & {each.document.words for each in held_out}
+
+
+def test_few_documents_of_which_none_is_held_out_are_told_of() -> None:
+    words = r"^no document is held out, so that no epoch is chosen; give more documents, or raise held_out$"
+    with pytest.warns(UserWarning, match=words):
+        DocumentReader("classes", **QUICK | {"held_out": 0.15}).fit(table(6))
