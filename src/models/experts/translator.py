@@ -46,7 +46,8 @@ class Translator(SavedEstimator):
     pairs are not learned from, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens:
     of a batch on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch),
     learning_rate, warmup, clip: of Adam. patience: epochs without better validation nats that end training; the best is
-    kept. held_out: the share of each task's pairs that is held out for that, 0 for none. beam: hypotheses, 1 to 8.
+    kept. held_out: the share of each task's pairs that is held out for that, 0 for none; a warning names tasks of which
+    it is less than one pair. beam: hypotheses, 1 to 8.
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
@@ -197,8 +198,23 @@ class Translator(SavedEstimator):
             predictor.network, learned, sampling=sampling, balance=not_negative("balance", self.balance),
             tasks=range(first, len(predictor.tasks)),
         )  # fmt: skip
+        validation = encoded(predictor, held_out)
+        if self.held_out:
+            warn_of_none_held_out(predictor, validation, first)
         with threads_for(predictor.network):
-            return train(objective, encoded(predictor, held_out), how, seed=seed)
+            return train(objective, validation, how, seed=seed)
+
+
+def warn_of_none_held_out(predictor: TranslationPredictor, held_out: EncodedPairs, first: int) -> None:
+    """Warns of tasks, from the number `first` on, without a pair by which an epoch is chosen."""
+    known = set(held_out.task.tolist())
+    missing = ["-".join(task) for place, task in enumerate(predictor.tasks) if place >= first and place not in known]
+    if missing:
+        what = "other tasks alone choose the epoch" if known else "no epoch is chosen"
+        warnings.warn(
+            f"no pair of {', '.join(missing)} is held out, so that {what}; give more pairs, or raise held_out",
+            stacklevel=4,
+        )
 
 
 def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_dropped: float = 1.0) -> EncodedPairs:
