@@ -17,7 +17,7 @@ from models.experts.arms import Adapting, Mixing
 from models.experts.network import Architecture, TranslationNetwork
 from models.experts.search import Search, translate
 from models.experts.tags import Languages, sources_of, tags_of
-from models.runtime.saved import read_tensors, refuse_missing
+from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.decoding import Written
 from models.sequence.tokens import TokenLists
@@ -146,8 +146,8 @@ class TranslationPredictor:
 
 def load_predictor(folder: str | Path) -> TranslationPredictor:
     """Returns the predictor that `save` wrote into a folder; it writes the same translations. Nothing is unpickled.
-    Raises ValueError for a folder without one, or with another vocabulary than the one that was saved, and ImportError
-    without the package tokenizers."""
+    Raises ValueError for a folder without one, for files that are damaged, and for another vocabulary than the one that
+    was saved, and ImportError without the package tokenizers."""
     return load_with(folder)[0]
 
 
@@ -156,19 +156,18 @@ def load_with(folder: str | Path) -> tuple[TranslationPredictor, dict[str, Any]]
     `load_predictor`."""
     folder = Path(folder)
     refuse_missing(folder, (DESCRIPTION, VOCABULARY, ARRAYS))
-    described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    network = TranslationNetwork(architecture_of(described.pop("architecture")), seed=0)
-    state = read_tensors(folder / ARRAYS)
-    network.to(state["embedding"].dtype).load_state_dict(state)
-    vocabulary = read_vocabulary(folder / VOCABULARY, described.pop("vocabulary", None))
-    if vocabulary.size != network.architecture.vocabulary:
-        raise ValueError(
-            f"{folder}: {VOCABULARY} has {vocabulary.size} pieces and the network {network.architecture.vocabulary}; "
-            "the folder must hold what one save wrote"
-        )
-    tasks = tuple((str(source), str(target)) for source, target in described.pop("tasks"))
-    more = described.pop("more", {})
-    return TranslationPredictor(network.eval(), vocabulary, tasks, **described), more
+    with readable(folder):
+        described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        network = TranslationNetwork(architecture_of(described.pop("architecture")), seed=0)
+        state = read_tensors(folder / ARRAYS)
+        network.to(state["embedding"].dtype).load_state_dict(state)
+        vocabulary = read_vocabulary(folder / VOCABULARY, described.pop("vocabulary", None))
+        if vocabulary.size != network.architecture.vocabulary:
+            sizes = f"{vocabulary.size} pieces and the network {network.architecture.vocabulary}"
+            raise ValueError(f"{folder}: {VOCABULARY} has {sizes}; the folder must hold what one save wrote")
+        tasks = tuple((str(source), str(target)) for source, target in described.pop("tasks"))
+        more = described.pop("more", {})
+        return TranslationPredictor(network.eval(), vocabulary, tasks, **described), more
 
 
 def architecture_of(described: dict[str, Any]) -> Architecture:

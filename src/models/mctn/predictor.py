@@ -18,7 +18,7 @@ from models.mctn.objective import Measured, measure
 from models.mctn.samples import Samples, Stream, in_units
 from models.numerics.standardisation import Standardisation
 from models.runtime.parameters import shown
-from models.runtime.saved import read_tensors, refuse_missing
+from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.packing import Packed
 
@@ -79,19 +79,20 @@ class SentimentPredictor:
 
 def load_predictor(folder: str | Path) -> tuple[SentimentPredictor, dict[str, Any]]:
     """Returns the predictor that `save` wrote into a folder, and the values that were written with it. Nothing is
-    unpickled. Raises ValueError for a folder without one."""
+    unpickled. Raises ValueError for a folder without one, and for files that are damaged."""
     folder = Path(folder)
     refuse_missing(folder, (DESCRIPTION, ARRAYS))
-    description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    arrays = read_tensors(folder / ARRAYS)
-    network = SentimentNetwork(Architecture(**description["architecture"]), seed=0)
-    state = {name.removeprefix(NETWORK): value for name, value in arrays.items() if name.startswith(NETWORK)}
-    network.to(state["scale"].dtype).load_state_dict(state)
-    units = {
-        letter: Standardisation(*(arrays[f"{UNITS}{letter}/{name}"] for name in Standardisation._fields))
-        for letter in network.plan.read
-    }
-    return SentimentPredictor(network.eval(), units, tuple(description["classes"])), description["more"]
+    with readable(folder):
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        arrays = read_tensors(folder / ARRAYS)
+        network = SentimentNetwork(Architecture(**description["architecture"]), seed=0)
+        state = {name.removeprefix(NETWORK): value for name, value in arrays.items() if name.startswith(NETWORK)}
+        network.to(state["scale"].dtype).load_state_dict(state)
+        units = {
+            letter: Standardisation(*(arrays[f"{UNITS}{letter}/{name}"] for name in Standardisation._fields))
+            for letter in network.plan.read
+        }
+        return SentimentPredictor(network.eval(), units, tuple(description["classes"])), description["more"]
 
 
 def streams_of(

@@ -73,6 +73,10 @@ def test_a_saved_reader_predicts_the_same(tmp_path: Path) -> None:
         reader.save(tmp_path / "reader")
     with pytest.raises(ValueError, match=r"holds no saved model: sentiment\.json is not there"):
         SentimentReader.load(tmp_path)
+    described = tmp_path / "reader" / "sentiment.json"
+    described.write_bytes(described.read_bytes()[:200])
+    with pytest.raises(ValueError, match=r"^[^\n]*holds no saved model that can be read \([^\n]*; save it again$"):
+        SentimentReader.load(tmp_path / "reader")
 
 
 def test_classes_keep_their_names(tmp_path: Path) -> None:
