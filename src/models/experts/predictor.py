@@ -99,7 +99,7 @@ class TranslationPredictor:
         translation depends on the other texts. Raises ValueError, naming the text by its place from 0, for a character
         that is no text, and as `check_search`.
         """
-        beam, longest = beam or self.beam, longest or self.longest
+        beam, longest = self.beam if beam is None else beam, self.longest if longest is None else longest
         check_search(beam, longest)
         clean = [self._clean(place, text) for place, text in enumerate(texts)]
         present = [place for place, text in enumerate(clean) if text]

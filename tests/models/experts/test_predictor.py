@@ -122,3 +122,9 @@ def test_damaged_files_are_told_of_in_one_line(predictor: TranslationPredictor, 
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ValueError, match=r"^[^\n]*(holds no saved model that can be read|is cut off)[^\n]*$"):
         load_predictor(tmp_path / "kept")
+
+
+@pytest.mark.parametrize("name", ["beam", "longest"])
+def test_a_search_of_nothing_is_refused(predictor: TranslationPredictor, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} must be a whole number from \d to \d+, got 0$"):
+        predictor.translate(["ein"], [0], **{name: 0})
