@@ -12,6 +12,7 @@ from models.documents.predictor import TAGS
 from models.documents.tables import Rows, documents_in
 from models.documents.words import PageWords, check
 from models.runtime.parameters import shown
+from models.runtime.request_values import cells_in_column
 from models.runtime.seeding import generator
 from models.sequence.entities import OUTSIDE, follows
 
@@ -51,8 +52,7 @@ def examples_of_table(table: Any, task: str) -> list[Example]:
     name = TAG if task == TAGS else LABEL
     if list(table.columns).count(name) != 1:
         raise ValueError(f"column {name} must be there once; task={task} learns from it")
-    documents, given = documents_in(table), table[name]
-    cells = [None if missing else cell for cell, missing in zip(given, given.isna(), strict=True)]
+    documents, cells = documents_in(table), cells_in_column(table[name])
     if task == TAGS:
         warn_of_missing_tags(documents, cells)
         return [Example(own, tuple(tag_in(cells[row], row) for row in rows)) for own, rows in documents]

@@ -10,7 +10,7 @@ import numpy as np
 from models.documents.predictor import TAGS, DocumentPredictor
 from models.documents.words import PageWords, check, visible
 from models.runtime.parameters import shown
-from models.runtime.request_values import numbers_in_column
+from models.runtime.request_values import cells_in_column, numbers_in_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def documents_in(table: Any) -> list[Rows]:
     """
     check_columns(table)
     names, starts = names_in(table)
-    words = [word_in(value, row) for row, value in enumerate(table[WORD])]
+    words = [word_in(value, row) for row, value in enumerate(cells_in_column(table[WORD]))]
     boxes = np.column_stack([numbers_in_column(table[side], ADVICE) for side in SIDES])
     sizes = np.column_stack([numbers_in_column(table[side], ADVICE) for side in SIZE])
     (pages, first_pages), there = pages_in(table, starts), np.array([bool(word) for word in words], bool)
@@ -93,7 +93,7 @@ def names_in(table: Any) -> tuple[list[str], np.ndarray]:
 
 def word_in(value: Any, row: int) -> str:
     """Returns a cell's word, "" for an empty cell. Raises ValueError for what is no word."""
-    if value is None or (isinstance(value, float) and value != value):
+    if value is None:
         return ""
     if isinstance(value, bool | list | dict) or not isinstance(value, str | int | float | np.number):
         raise ValueError(f"column {WORD}, row {row}: {shown(value)} is no word; write it as text")

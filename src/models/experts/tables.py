@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from models.experts.predictor import TranslationPredictor
+from models.runtime.request_values import cells_in_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +27,9 @@ def translated_table(
     import pandas as pd
 
     check_columns(table)
-    texts = [text_of(value, row) for row, value in enumerate(table[TEXT])]
-    tasks = [task_of(predictor, *pair, row) for row, pair in enumerate(zip(table[FROM], table[TO], strict=True))]
+    texts, *pairs = (cells_in_column(table[name]) for name in COLUMNS)
+    texts = [text_of(value, row) for row, value in enumerate(texts)]
+    tasks = [task_of(predictor, *pair, row) for row, pair in enumerate(zip(*pairs, strict=True))]
     found = predictor.translate(texts, tasks, beam=beam, longest=longest)
     return pd.DataFrame([(one.text, one.score, one.truncated, one.finished) for one in found], columns=pd.Index(FOUND))
 
@@ -45,7 +47,7 @@ def check_columns(table: pd.DataFrame) -> None:
 
 def text_of(value: Any, row: int) -> str:
     """Returns a cell's text, "" for an empty cell. Raises ValueError for what is no text."""
-    if value is None or (isinstance(value, float) and value != value):
+    if value is None:
         return ""
     if not isinstance(value, str):
         raise ValueError(f"column {TEXT}, row {row}: {repr(value)[:40]} is no text; write it as text")

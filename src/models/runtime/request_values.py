@@ -69,6 +69,11 @@ def refuse_unequal(name: str, place: int, levels: int, first: int, other: int) -
     raise ValueError(f"{name} has {what} of different lengths: {lengths}{advice}")
 
 
+def cells_in_column(column: pd.Series) -> list[Any]:
+    """Returns the cells of a column of a table, None for a gap, however pandas writes it."""
+    return [None if missing else cell for cell, missing in zip(column, column.isna(), strict=True)]
+
+
 def is_number(value: Any) -> bool:
     """Says whether a value of a table is a number or a gap; a truth value is neither."""
     return value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, bool))

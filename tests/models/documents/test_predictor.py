@@ -270,6 +270,14 @@ def test_an_empty_page_and_equal_boxes_are_fine(vocabulary: Vocabulary) -> None:
     assert predicted_table(predictor(vocabulary), table)["label"].notna().all()
 
 
+def test_gaps_of_pandas_are_no_words() -> None:
+    table = pd.DataFrame({"document": "a", "page": 1, "word": ["a", None, "c"], "x0": 1, "y0": 1, "x1": 2, "y1": 2,
+                          "page_width": 5, "page_height": 10}).convert_dtypes()  # fmt: skip
+    with pytest.warns(UserWarning, match="1 of 3 rows have no word"):
+        [own] = documents_in(table)
+    assert own.document.words == ("a", "c")
+
+
 @pytest.mark.parametrize(
     ("column", "values", "reason"),
     [

@@ -128,3 +128,11 @@ def test_damaged_files_are_told_of_in_one_line(predictor: TranslationPredictor, 
 def test_a_search_of_nothing_is_refused(predictor: TranslationPredictor, name: str) -> None:
     with pytest.raises(ValueError, match=rf"^{name} must be a whole number from \d to \d+, got 0$"):
         predictor.translate(["ein"], [0], **{name: 0})
+
+
+def test_gaps_of_pandas_are_empty_texts_and_no_language(predictor: TranslationPredictor) -> None:
+    table = pd.DataFrame({"text": ["ein Haus", None], "from": "de", "to": "en"}).convert_dtypes()
+    assert translated_table(predictor, table)["translation"].iloc[1] == ""
+    table.loc[1, "from"] = pd.NA
+    with pytest.raises(ValueError, match=r"^row 1: this model does not translate from None into en"):
+        translated_table(predictor, table)
