@@ -80,8 +80,9 @@ def names_in(table: Any) -> tuple[list[str], np.ndarray]:
         codes, names = pd.factorize(table[DOCUMENT])
     except TypeError as error:  # a list or an object in JSON
         raise ValueError(f"column {DOCUMENT} must hold texts or numbers") from error
-    if (codes < 0).any():
-        raise ValueError(f"column {DOCUMENT}, row {int((codes < 0).argmax())}: the document has no name; give it one")
+    blank = (codes < 0) | np.isin(codes, [place for place, name in enumerate(names) if not str(name).strip()])
+    if blank.any():
+        raise ValueError(f"column {DOCUMENT}, row {int(blank.argmax())}: it is empty; fill it in or drop the row")
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     if len(starts) > len(names):
         again = int(starts[np.flatnonzero(pd.Series(codes[starts]).duplicated())[0]])

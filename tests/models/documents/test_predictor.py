@@ -282,7 +282,8 @@ def test_gaps_of_pandas_are_no_words() -> None:
     ("column", "values", "reason"),
     [
         ("word", [True, "b", "c", "d"], r"column word, row 0: True is no word; write it as text"),
-        ("document", [None, "x", "x", "x"], r"column document, row 0: the document has no name; give it one"),
+        ("document", [None, "x", "x", "x"], r"column document, row 0: it is empty; fill it in or drop the row"),
+        ("document", ["x", "x", " ", " "], r"column document, row 2: it is empty; fill it in or drop the row"),
         ("document", ["x", "y", "x", "x"], r"row 2: document x begins again; keep its rows together"),
         ("page", [1, 1, 1.5, 2], r"column page, row 2: its page must be a whole number from 0 or 1 to 32767"),
         ("page", [1, None, 2, 2], r"column page, row 1: its page must be a whole number"),
