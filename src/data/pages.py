@@ -22,8 +22,12 @@ NO_CUES = np.empty((0, 2), np.int64)
 NO_WORD = -1  # in a cue, in the place of the word that asks: the label of the document does
 NOWHERE = -2  # in a cue, in the place of the word that tells: none does
 SLACK = 0.5  # units by which a box may stand out of its page, as rounded coordinates do
-# Control characters that are no white space, zero-width characters, byte order marks, and halves of pairs.
-UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
+# Control characters that are no white space, zero-width characters, signs of direction, operators that are not seen,
+# byte order marks, halves of pairs, and what Unicode calls noncharacters.
+UNWANTED = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ud800-\udfff"
+    "\ufdd0-\ufdef\ufffe\uffff]"
+)
 
 
 def visible(text: str) -> str:

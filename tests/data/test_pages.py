@@ -40,6 +40,7 @@ def documents(**changed: Any) -> Documents:
     [
         ("cafe\u0301", "caf\u00e9"), ("caf\u00e9", "caf\u00e9"), ("cafe\u200b\u0301 ", "caf\u00e9"),
         ("\u212b", "\u00c5"), ("\ufb01n", "\ufb01n"), ("\u200b", ""),
+        ("\u202aa\u202eb\u2061\u2064", "ab"), ("\u2066\u2069\u206f", ""), ("a\ufdd0\ufffe\uffff", "a"),
     ],
 )  # fmt: skip
 def test_a_word_is_the_same_however_its_letters_were_typed(given: str, seen: str) -> None:

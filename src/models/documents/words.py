@@ -13,8 +13,12 @@ from models.runtime.parameters import shown
 
 MOST_WORDS = 1_000_000  # of a document
 SLACK = 0.5  # units by which a box may stand out of its page, as rounded coordinates do
-# Control characters that are no white space, zero-width characters, byte order marks, and halves of pairs.
-UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
+# Control characters that are no white space, zero-width characters, signs of direction, operators that are not seen,
+# byte order marks, halves of pairs, and what Unicode calls noncharacters.
+UNWANTED = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ud800-\udfff"
+    "\ufdd0-\ufdef\ufffe\uffff]"
+)
 
 
 class Placed(Protocol):
