@@ -102,7 +102,7 @@ def first_fault(pairs: Pairs) -> str | None:
     texts = [text for pair in pairs for text in pair]
     if (
         not UNWANTED.search("\n".join(texts))
-        and all(map(str.strip, texts))
+        and all(text.replace("\u200b", "").strip() for text in texts)
         and max(map(len, texts), default=0) <= MOST_CHARACTERS
     ):
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from data.base import DataError
-from data.text_pairs import MOST_CHARACTERS, Pairs, Removed, Task, TextPairs, fault_of, tidied
+from data.text_pairs import MOST_CHARACTERS, Pairs, Removed, Task, TextPairs, fault_of, first_fault, tidied
 
 DE, FR = Task("de", "en"), Task("fr", "en")
 
@@ -112,6 +112,7 @@ def test_texts_are_tidied_and_faults_named() -> None:
     assert tidied("n\u200ba\u200b\u0308chste \u200b Zeile\u200b") == "nächste Zeile"
     assert tidied("\u200b") == ""
     assert "it is empty" in str(fault_of(" \u200b"))
+    assert first_fault((("ein", "a"), ("\u200b", "the"))) == "2: it is empty; fill it in or leave the pair out"
     assert fault_of("<2de> क्\u200dष") is None  # a typed tag is text, and so are joiners
     assert str(fault_of("\ufeffthe")).startswith("it holds the character U+FEFF")
     assert str(fault_of("\ud800")).startswith("it holds the character U+D800")
