@@ -31,8 +31,8 @@ class Search(NamedTuple):
 def translate(model: TranslationNetwork, source: TokenLists, task: Tensor, how: Search) -> list[Written]:
     """Returns the translation of each source, in their order, in evaluation mode.
 
-    source: with tags and end, as `encode_sources` gives them. task: int64 (sentence,). No translation depends on the
-    other sentences.
+    source: with tags and end, as `models.experts.tags.sources_of` gives them. task: int64 (sentence,). No translation
+    depends on the other sentences but for rounding, which may decide between two that are about as probable.
     """
     was, found = model.training, dict[int, Written]()
     model.eval()
