@@ -49,12 +49,6 @@ class EncodedPairs:
         return self.take((self.lengths.amax(1) <= longest).nonzero().squeeze(1))
 
 
-def encode_sources(vocabulary: Vocabulary, texts: Sequence[str], tags: Sequence[Sequence[int]]) -> TokenLists:
-    """Returns each text as its tags, its pieces and an end. tags: the numbers in front of each text."""
-    found = zip(tags, vocabulary.encode(texts), strict=True)
-    return TokenLists.of(np.concatenate([np.asarray(own, np.int32), pieces, [END]]) for own, pieces in found)
-
-
 def encode_targets(vocabulary: Vocabulary, texts: Sequence[str]) -> TokenLists:
     """Returns each text as its pieces and an end."""
     return TokenLists.of(np.concatenate([pieces, [END]]) for pieces in vocabulary.encode(texts))

@@ -14,12 +14,12 @@ from models.experts.objective import (
     EncodedPairs,
     Sampling,
     TranslationObjective,
-    encode_sources,
     encode_targets,
     measure,
     step_of,
 )
 from models.experts.search import Search, translate
+from models.experts.tags import sources_of
 from models.runtime.objective import descend
 from models.sequence.ledger import Ledger
 from models.sequence.vocabulary import Vocabulary
@@ -124,7 +124,7 @@ def test_what_is_measured_is_the_mean_over_tokens_of_each_task(arm: str) -> None
 def test_texts_become_pairs_with_tags_and_ends() -> None:
     texts = ["a small house", ""]
     made = Vocabulary.train(texts, pieces=256 + 4 + 1, tags=("<2de>",))
-    source, target = encode_sources(made, texts, [[made.tag("<2de>")]] * 2), encode_targets(made, texts)
+    source, target = sources_of(made, texts, [[made.tag("<2de>")]] * 2)[0], encode_targets(made, texts)
     pieces = [own.tolist() for own in made.encode(texts)]
     assert source.unpack() == [[4, *own, 2] for own in pieces]
     assert target.unpack() == [[*own, 2] for own in pieces]
