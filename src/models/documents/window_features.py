@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from models.documents.words import Placed
+from models.documents.words import Placed, without_box
 
 SHAPES = (
     (re.compile(r"[A-Z]"), "X"),
@@ -35,11 +35,13 @@ def features_of(word: str) -> tuple[str, ...]:
 
 
 def layout_features(document: Placed) -> list[list[str]]:
-    """Returns where each word stands and how large it is, in tenths of the page and of the mean height."""
+    """Returns where each word stands, in tenths of the page, and how high it is, in fifths of the mean height of the
+    words that have a box."""
     sizes = np.array(document.sizes, np.float64)[document.pages]
     boxes = np.nan_to_num(document.boxes.astype(np.float64))
     high = boxes[:, 3] - boxes[:, 1]
-    shares = high / max(high.mean(), 1e-9) / 2
+    known = high[~without_box(document)]
+    shares = high / max(known.mean() if len(known) else 0.0, 1e-9) / 2
     relative = np.column_stack(
         [boxes[:, 0] / sizes[:, 0], boxes[:, 1] / sizes[:, 1], boxes[:, 2] / sizes[:, 0], shares]
     )

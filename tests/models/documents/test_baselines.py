@@ -11,7 +11,7 @@ import torch
 
 from models.documents.clause_rule import NamedState, within_clauses
 from models.documents.text_classifier import TextClassifier, commonest
-from models.documents.window_features import WindowFeatures, neighbours_of
+from models.documents.window_features import WindowFeatures, layout_features, neighbours_of
 from models.documents.window_tagger import WindowTagger, joined_tags
 from models.documents.words import PageWords
 
@@ -55,6 +55,15 @@ def test_neighbours_are_the_nearest_in_line_and_column() -> None:
     grid[3] = [np.nan] * 4
     assert neighbours_of(page(grid))[4].tolist() == [-1, 5, 1, 7]
     assert neighbours_of(page(grid))[3].tolist() == [-1] * 4
+
+
+def test_heights_are_beside_the_mean_of_words_that_have_a_box() -> None:
+    """In fifths of it: 10 of a mean of 10 is 5, whatever words without a box stand between."""
+    none = [np.nan] * 4
+    for boxes in ([[0, 0, 5, 10], [9, 0, 20, 10]], [[0, 0, 5, 10], none, none, [9, 0, 20, 10]]):
+        found = layout_features(page(boxes))
+        assert [found[0][3], found[-1][3]] == ["h5", "h5"]
+    assert layout_features(page([none]))[0][3] == "h0"
 
 
 def forms(count: int, seed: int) -> tuple[list[PageWords], list[tuple[str, ...]]]:
