@@ -49,6 +49,11 @@ def cut_in_words(found: Sequence[Translation]) -> str | None:
     return f"{cut} of {len(found)} translations did not end and were cut, {ends}"
 
 
+def texts_of(vocabulary: Vocabulary, written: Sequence[Written]) -> list[str]:
+    """Returns what a network wrote as texts, with a single space wherever there is white space and none at the ends."""
+    return [" ".join(text.split()) for text in vocabulary.decode(own.tokens.tolist() for own in written)]
+
+
 def tidied(text: str) -> str:
     """Returns a text in Unicode's form NFC, with a single space wherever it has white space and none at its ends, and
     without spaces of no width (U+200B), as the sentences that were learned from. Raises ValueError for a character that
@@ -121,9 +126,7 @@ class TranslationPredictor:
 
     def texts(self, written: Sequence[Written]) -> list[str]:
         """Returns what was written as texts, tidied."""
-        return [
-            " ".join(text.split()) for text in self.vocabulary.decode(own.tokens.tolist() for own in written)
-        ]  # fmt: skip
+        return texts_of(self.vocabulary, written)
 
     def _clean(self, place: int, text: str) -> str:
         try:

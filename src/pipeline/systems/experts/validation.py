@@ -10,6 +10,7 @@ from data.base import spread
 from data.text_pairs import Task, TextPairs
 from models.experts.network import TranslationNetwork
 from models.experts.objective import EncodedPairs, Measured, measure
+from models.experts.predictor import texts_of
 from models.experts.scores import corpus_score
 from models.experts.search import Search, translate
 from models.experts.shares import Shares, shares_of
@@ -48,10 +49,11 @@ class Validation:
         rows = rows[torch.tensor(spread(len(rows), self.sentences))]
         few = self.pairs.take(rows)
         written = translate(network, few.source, few.task, Search(self.vocabulary.first))
-        found = [" ".join(text.split()) for text in self.vocabulary.decode(own.tokens.tolist() for own in written)]
         pairs = self.data.pairs("validation", task)
         first = int((self.pairs.task < place).sum())
-        return corpus_score("bleu", found, [pairs[row - first][1] for row in rows.tolist()])
+        return corpus_score(
+            "bleu", texts_of(self.vocabulary, written), [pairs[row - first][1] for row in rows.tolist()]
+        )
 
 
 def of_shares(found: Measured) -> dict[str, float]:
