@@ -34,14 +34,11 @@ def hidden_in(
 
 
 @torch.no_grad()
-def guess_loss(
-    network: DocumentNetwork, chunks: Sequence[Chunk], tokens: PageTokens, masking: Masking, *, seed: int
-) -> Loss:
+def guess_loss(network: DocumentNetwork, chunks: Sequence[Chunk], hidden: Sequence[Hidden], masking: Masking) -> Loss:
     """Returns Σ (−log p) over the hidden tokens of one document, in nats, and how many these are.
 
-    chunks, tokens: of the document, as its reading gives them. seed: of what is hidden, the same for every network.
+    chunks: of the document, as its reading gives them. hidden: in each, as `hidden_in` gives it.
     """
     objective = GuessingObjective(network, [own.document for own in chunks], tokens=NO_LIMIT, masking=masking)
-    hidden = hidden_in(chunks, tokens, masking, torch.Generator().manual_seed(seed))
     losses = [objective.loss(GuessingBatch([row], [own])) for row, own in enumerate(hidden)]
     return Loss(torch.stack([own.total for own in losses]).sum(), sum(own.weight for own in losses))

@@ -55,7 +55,8 @@ def test_the_loss_of_chunks_is_over_the_tokens_of_the_document(document: Documen
     weights = set[float]()
     for longest, stride in ((600, 0), (60, 25)):
         reading = Reading(vocabulary, (Full(),), 1, longest, stride)
-        loss = guess_loss(network, reading.chunks(document), reading.tokens(document), masking, seed=1)
+        chunks, chance = reading.chunks(document), torch.Generator().manual_seed(1)
+        loss = guess_loss(network, chunks, hidden_in(chunks, reading.tokens(document), masking, chance), masking)
         weights.add(loss.weight)
         assert 3 < float(loss.total) / loss.weight < 9
     assert len(weights) == 1

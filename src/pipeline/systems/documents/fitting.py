@@ -32,7 +32,7 @@ from pipeline.job.study import Study
 from pipeline.systems.documents.checks import architecture_of
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Loaded, outputs_of
-from pipeline.systems.documents.scores import HEADS, guessed, guessing_loss, predictor_of, score_of_part
+from pipeline.systems.documents.scores import HEADS, asked_of, guessed, guessing_loss, predictor_of, score_of_part
 
 WEIGHTS, FINETUNE = "weights.npz", "finetune"
 CLIP = 1.0
@@ -56,14 +56,10 @@ def masking_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Masking:
     return Masking(UNKNOWN, vocabulary.first, vocabulary.size, share=own.share, whole_words=whole_words)
 
 
-def guessed_of(
-    settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, part: str, *, before: bool = False
-) -> pd.DataFrame:
-    """Returns the losses of the hidden tokens of a part, a row a document; with `before` of the data that hidden words
-    are learned from before the task."""
-    data, pieces = (loaded.guessed_data, loaded.guessed) if before else (loaded.data, loaded.parts)
+def guessed_of(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, part: str) -> pd.DataFrame:
+    """Returns the losses of the hidden tokens of a part, a row a document."""
     masking = masking_of(settings, loaded.reading.vocabulary)
-    return guessed(network, loaded.reading, data.parts[part], pieces[part], masking)
+    return guessed(network, asked_of(loaded.reading, loaded.data.parts[part], loaded.parts[part], masking), masking)
 
 
 def network_of(settings: DocumentsConfig, loaded: Loaded) -> DocumentNetwork:
@@ -130,6 +126,8 @@ def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentN
     documents = [piece.chunk.document for piece in loaded.guessed["train"]]
     once = own.masking == "static"
     objective = GuessingObjective(network, documents, tokens=own.max_tokens, masking=masking, once=once)
+    held_out = loaded.guessed_data.parts["validation"], loaded.guessed["validation"]
+    asked = asked_of(loaded.reading, *held_out, masking)
     fit = FitSettings(
         ALL_EPOCHS, "adamw", own.learning_rate, CLIP, steps=own.steps, accept="always", schedule="warmup_linear",
         warmup=own.warmup, weight_decay=own.weight_decay, evaluate_every=own.evaluate_every, title="pretrain",
@@ -137,7 +135,7 @@ def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentN
     )  # fmt: skip
     return fitted(
         settings, objective, fit, here, Decision("validation_loss"),
-        lambda: {"validation_loss": guessing_loss(guessed_of(settings, loaded, network, "validation", before=True))},
+        lambda: {"validation_loss": guessing_loss(guessed(network, asked, masking))},
     )  # fmt: skip
 
 

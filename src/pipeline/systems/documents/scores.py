@@ -11,12 +11,12 @@ import torch
 
 from data.documents.values import normalised
 from data.pages import OUTSIDE, Document
-from models.documents.chunks import Reading
-from models.documents.guessing import guess_loss
+from models.documents.chunks import Chunk, Reading
+from models.documents.guessing import guess_loss, hidden_in
 from models.documents.network import DocumentNetwork
 from models.documents.predictor import CLASSES, TAGS, DocumentPredictor, tagged
 from models.sequence.entities import Counts, entity_counts, set_counts, values_in
-from models.sequence.masking import Masking
+from models.sequence.masking import Hidden, Masking
 from models.sequence.scores import f1
 from pipeline.host.errors import PipelineError
 from pipeline.systems.documents.load import Loaded, Piece, chunks_by_document, outputs_of
@@ -154,16 +154,30 @@ def class_scores(predictions: Any) -> dict[str, float]:
     return {"accuracy": float(right), "macro_f1": f1(true, named, average="macro")}
 
 
-def guessed(
-    network: DocumentNetwork, reading: Reading, documents: Sequence[Document], pieces: Sequence[Piece], masking: Masking
-) -> pd.DataFrame:
-    """Returns a row a document: the loss of its hidden tokens, and how many these are. What is hidden follows from the
-    document's place, whatever its chunks. pieces: the chunks of the documents."""
+class Asked(NamedTuple):
+    """Holds a document, its chunks, and what is hidden in each of them."""
+
+    document: Document
+    chunks: list[Chunk]
+    hidden: list[Hidden]
+
+
+def asked_of(reading: Reading, documents: Sequence[Document], pieces: Sequence[Piece], masking: Masking) -> list[Asked]:
+    """Returns what is asked of documents: it follows from a document's place, whatever its chunks, and is the same for
+    every network. pieces: the chunks of the documents."""
+    found = list[Asked]()
+    for place, chunks in chunks_by_document(pieces):
+        tokens, chance = reading.tokens(documents[place]), torch.Generator().manual_seed(place)
+        found.append(Asked(documents[place], chunks, hidden_in(chunks, tokens, masking, chance)))
+    return found
+
+
+def guessed(network: DocumentNetwork, asked: Sequence[Asked], masking: Masking) -> pd.DataFrame:
+    """Returns a row a document: the loss of its hidden tokens, and how many these are."""
     network.eval()
     rows = list[dict[str, Any]]()
-    for place, chunks in chunks_by_document(pieces):
-        own = documents[place]
-        loss = guess_loss(network, chunks, reading.tokens(own), masking, seed=place)
+    for own, chunks, hidden in asked:
+        loss = guess_loss(network, chunks, hidden, masking)
         row = {"document": own.name, "words": len(own.words), "tokens": float(loss.weight), "nats": float(loss.total)}
         rows.append(row)
     return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""How many updates a network is fine-tuned for: all batches of all epochs, however they are drawn."""
+"""How many updates a network is fine-tuned for: all batches of all epochs; and what evaluations share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 import torch
 
+from data.documents.generator import SyntheticDocuments
+from models.documents.chunks import Reading
+from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import Prepared
 from models.runtime.seeding import generator
+from models.sequence.patterns import Full
+from models.sequence.vocabulary import Vocabulary
 from pipeline.systems.documents import fitting
+from pipeline.systems.documents.load import Piece
 
 
 def drawn(lengths: list[int], epochs: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], int]:
@@ -35,3 +41,24 @@ def test_the_last_epoch_is_whole_where_epochs_have_unlike_numbers_of_batches(mon
     counts, steps = drawn(lengths, 8, monkeypatch)
     assert len(set(counts)) > 1
     assert steps == sum(counts) + 1
+
+
+def test_what_is_hidden_of_validation_documents_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, read = list[Any](), list[str]()
+    monkeypatch.setattr(fitting, "fitted", lambda *own: given.extend(own))
+    data = SyntheticDocuments(train=1, validation=2, test=1, words=60, questions=3, values=2).load()
+    vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=280)
+    reading = Reading(vocabulary, (Full(),), 1, 400, 0)
+    parts = {part: [Piece(place, chunk) for place, own in enumerate(documents) for chunk in reading.chunks(own)]
+             for part, documents in data.parts.items()}  # fmt: skip
+    own = {"steps": 4, "learning_rate": 0.01, "max_tokens": 400, "masking": "static", "warmup": 2, "share": 0.3}
+    pretrain = SimpleNamespace(**own, weight_decay=0.0, evaluate_every=2)
+    settings: Any = SimpleNamespace(seed=0, pretrain=pretrain)
+    loaded: Any = SimpleNamespace(guessed_data=data, guessed=parts, reading=reading)
+    architecture = Architecture(vocabulary.size, 8, 2, 12, layers=1, longest=400, dropout=0.0, outputs=0)
+    tokens = Reading.tokens
+    monkeypatch.setattr(Reading, "tokens", lambda own, document: read.append(document.name) or tokens(own, document))
+    fitting.learn_to_guess(settings, loaded, DocumentNetwork(architecture, seed=0), SimpleNamespace())  # pyright: ignore[reportArgumentType]
+    evaluate = given[5]
+    assert evaluate() == evaluate()
+    assert read == [own.name for own in data.parts["validation"]]
