@@ -27,9 +27,10 @@ def translated_table(
     import pandas as pd
 
     check_columns(table)
-    texts, *pairs = (cells_in_column(table[name]) for name in COLUMNS)
-    texts = [text_of(value, row) for row, value in enumerate(texts)]
-    tasks = [task_of(predictor, *pair, row) for row, pair in enumerate(zip(*pairs, strict=True))]
+    cells: Any = table
+    given, sources, targets = (cells_in_column(cells[name]) for name in COLUMNS)
+    texts = [text_of(value, row) for row, value in enumerate(given)]
+    tasks = [task_of(predictor, *pair, row) for row, pair in enumerate(zip(sources, targets, strict=True))]
     found = predictor.translate(texts, tasks, beam=beam, longest=longest)
     return pd.DataFrame([(one.text, one.score, one.truncated, one.finished) for one in found], columns=pd.Index(FOUND))
 
