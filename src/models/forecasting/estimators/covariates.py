@@ -18,7 +18,7 @@ from models.forecasting.estimators.calendar import (
     names_of_waves,
     season_waves,
 )
-from models.forecasting.estimators.input import Rows, is_label
+from models.forecasting.estimators.input import Rows, called_otherwise, is_label
 from models.runtime.parameters import shown
 
 
@@ -137,8 +137,10 @@ def _check_roles(labels: Sequence[Any], known: Sequence[Any], targets: Sequence[
     for name, chosen in (("covariates", known), ("target", targets)):
         absent = [label for label in chosen if label not in labels]
         if absent:
+            otherwise = called_otherwise(absent, labels)
+            meant = f"; did you mean {otherwise}?" if otherwise else ""
             raise ValueError(
-                f"{name} names {', '.join(map(shown, absent))}; the columns are {', '.join(map(str, labels))}"
+                f"{name} names {', '.join(map(shown, absent))}; the columns are {', '.join(map(str, labels))}{meant}"
             )
     both = [label for label in targets if label in known]
     if both:

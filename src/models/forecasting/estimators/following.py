@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,13 @@ from models.forecasting.index.steps import UNEVEN, index_after, index_in_step
 from models.forecasting.index.working_days import fill_call
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
+
+
+KNOWN = {
+    "one": "one table or array",
+    "list": "a list with a table or array for each series",
+    "groups": "one table whose index has two levels, the group first and the time second",
+}  # the covariates to come, by how the data came
 
 
 def described(form: Form) -> str:
@@ -82,22 +89,38 @@ def known_ahead(
         if given is not None:
             raise ValueError("this forecaster was fitted without covariates; leave known out")
         return {key: Group(key, np.zeros((horizon, 0)), None) for key in positions}
-    wanted = f"known must hold {', '.join(map(str, labels))} for the {horizon} rows to come"
+    wanted = f"known must hold {_columns(labels)} for the {horizon} rows to come"
     if given is None:
         raise ValueError(wanted)
     rows = read(given, name="known", labels=labels)
     groups = {group.key: group for group in rows.groups}
-    if rows.form.grouping != form.grouping or set(groups) != set(positions):
-        raise ValueError(f"{wanted}, for each series of the data")
+    if rows.form.grouping != form.grouping:
+        raise ValueError(f"{wanted}, as {KNOWN[form.grouping]}; got {KNOWN[rows.form.grouping]}")
+    _check_same_series(groups, positions, wanted)
     for key, position in positions.items():
         (groups[key],) = in_zone([groups[key]], [position.tail], "known")
         _check_known(groups[key], position.tail, horizon, wanted)
     return {key: groups[key] for key in positions}
 
 
+def _check_same_series(given: Collection[Any], positions: Collection[Any], wanted: str) -> None:
+    """Raises ValueError where the keys of the series given are not those of the data."""
+    more = [key for key in given if key not in positions]
+    absent = [key for key in positions if key not in given]
+    if more or absent:
+        what = f"has series {more[0]}, which is none of them" if more else f"has no row of series {absent[0]}"
+        raise ValueError(f"{wanted}, for each series of the data; it {what}")
+
+
+def _columns(labels: Sequence[Any]) -> str:
+    """Returns the names of columns, said to be such where one is a number, which else reads as a count."""
+    noun = "" if all(isinstance(label, str) for label in labels) else f"column{'s' * (len(labels) > 1)} "
+    return noun + ", ".join(map(str, labels))
+
+
 def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
     if len(group.values) != horizon:
-        raise ValueError(f"{wanted}, got {len(group.values)}")
+        raise ValueError(f"{wanted}, got {len(group.values)} row{'s' * (len(group.values) != 1)}")
     gaps = np.isnan(group.values).any(1)
     if gaps.any():
         raise ValueError(f"{wanted}, and row {int(np.argmax(gaps))} has a gap; fill it")

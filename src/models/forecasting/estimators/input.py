@@ -121,7 +121,8 @@ def _read_array(data: Any, name: str, labels: Sequence[Any] | None) -> Rows:
         raise ValueError(f"{name} must be (time, feature) or (time,), got shape {np.shape(data)}")
     own = tuple(range(values.shape[1]))
     if labels is not None and len(labels) != len(own):
-        raise ValueError(f"{name} must have {len(labels)} columns ({_list(labels)}), got {len(own)}")
+        several = "s" * (len(labels) > 1)
+        raise ValueError(f"{name} must have {len(labels)} column{several}, named {_list(labels)}, got {len(own)}")
     used = own if labels is None else tuple(labels)
     check_values(values, used, name)
     return Rows([Group(0, values, None)], used, Form(kind, "one"))
@@ -156,6 +157,17 @@ def check_values(values: np.ndarray, labels: Sequence[Any], name: str) -> None:
 
 def _list(labels: Iterable[Any]) -> str:
     return ", ".join(map(str, labels))
+
+
+def called_otherwise(wanted: Sequence[Any], present: Sequence[Any]) -> str:
+    """Returns how columns are called that are wanted by numbers and there by texts, or the other way round, as in
+    "'1', '2' (texts, not numbers)"; nothing where a column is there by neither."""
+    by_text = {str(label): label for label in present}
+    if not all(str(label) in by_text for label in wanted):
+        return ""
+    kinds = ["number", "text"] if isinstance(wanted[0], str) else ["text", "number"]
+    own, other = (kind + "s" for kind in kinds) if len(wanted) > 1 else (f"a {kind}" for kind in kinds)
+    return f"{', '.join(repr(by_text[str(label)]) for label in wanted)} ({own}, not {other})"
 
 
 def _read_frame(frame: pd.DataFrame, name: str, labels: Sequence[Any] | None) -> Rows:
@@ -206,6 +218,12 @@ def check_labels(frame: pd.DataFrame, name: str) -> tuple[Any, ...]:
 def _check_present(frame: pd.DataFrame, labels: Sequence[Any], name: str) -> None:
     present = list(frame.columns)
     absent = [label for label in labels if label not in present]
+    if otherwise := called_otherwise(absent, present) if absent else "":
+        kind = "str" if isinstance(absent[0], str) else "int"
+        raise ValueError(
+            f"{name} has no column {', '.join(map(repr, absent))}, but {otherwise}; call its columns as in fit, with "
+            f"rename(columns={kind}) where all are such"
+        )
     if absent:
         raise ValueError(f"{name} has no column {_list(absent)}; it needs {_list(labels)} and has {_list(present)}")
     twice = [label for label in labels if present.count(label) > 1]
