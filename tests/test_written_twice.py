@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from data.base import Sequences, Standardiser, is_constant
-from data.tables import times
+from data.tables import spreads, times
 from data.tables.working_days import working_day_steps
 from models.forecasting import times_ahead, training
+from models.forecasting.estimators import unlike_series
 from models.forecasting.index import steps, working_days
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 from pipeline.job import fit
@@ -89,3 +90,14 @@ def test_numbers_go_on_alike(numbers: list[float]) -> None:
 
 def test_training_ends_at_the_same_learning_rate_in_a_run_and_in_a_notebook() -> None:
     assert fit.SMALLEST_STEP == training.SMALLEST_STEP
+
+
+@pytest.mark.parametrize("size", [1.0, 0.2, 0.13, 0.05, 0.0])
+@pytest.mark.parametrize("wide", [1, 2, 3])
+def test_series_of_unlike_spread_are_told_alike(size: float, wide: int) -> None:
+    generator = np.random.default_rng(0)
+    parts = [generator.normal(size=(50, wide)) + 10, generator.normal(size=(30, wide)), np.full((3, wide), np.nan)]
+    parts[1][:, 0] *= size
+    ours, theirs = (told.narrow_series(parts) for told in (spreads, unlike_series))
+    assert ours == theirs
+    assert (ours is not None) == (size in {0.05} and wide < 3)

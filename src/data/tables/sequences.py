@@ -19,6 +19,7 @@ from data.split import split_sequences
 from data.tables.columns import Use, numbers
 from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
+from data.tables.spreads import warn_of_spreads
 from data.tables.times import as_numbers, in_words, may_be_times, never_falls, read_times
 from data.tables.zones import in_zone, uneven_in, working_day_steps_in, zone_of
 
@@ -134,6 +135,8 @@ def sequences_of(
         refuse_missing_groups(frame, path, group, passed)
         codes, labels = pd.factorize(frame[group])
         parts = {str(label): np.flatnonzero(codes == i) for i, label in enumerate(labels)}
+    if not use.of_model:
+        warn_of_spreads({label: values[rows] for label, rows in parts.items()}, path, columns, group)
     if time is None:
         if not use.of_model:
             warn_of_times(values, list(parts.values()), path, columns)

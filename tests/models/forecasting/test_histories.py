@@ -139,7 +139,7 @@ def test_a_loaded_model_knows_the_step_of_its_data(hourly: VARForecaster, tmp_pa
         ),
         (
             pd.date_range("2000", periods=300, freq="B"), pd.date_range("2030", periods=60, freq="W-TUE"),
-            ("7 days", "1 day"),
+            ("7 days", "1 working day"),
         ),
     ],
     ids=["numbers", "fractions", "spans", "months", "periods", "working days"],

@@ -14,6 +14,7 @@ from models import VARForecaster
 pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 
 DAYS = pd.date_range("2024-01-01", periods=60, freq="D")
+KINDS: dict[str, Any] = {"int": int, "str": str}
 TO_COME = pd.date_range(DAYS[-1], periods=4, freq="D")[1:]
 
 
@@ -22,7 +23,7 @@ def numbered(*names: Any) -> pd.DataFrame:
     return pd.DataFrame(values, columns=list(names), index=DAYS)
 
 
-def shops(*names: str, index: pd.DatetimeIndex = DAYS) -> pd.DataFrame:
+def shops(*names: str, index: Any = DAYS) -> pd.DataFrame:
     values = np.random.default_rng(0).normal(size=(len(index), 2))
     return pd.concat({name: pd.DataFrame(values, columns=["sold", "promo"], index=index) for name in names})
 
@@ -34,14 +35,14 @@ def shops(*names: str, index: pd.DatetimeIndex = DAYS) -> pd.DataFrame:
         (("1", "2"), int, "new_rows has no column '1', '2', but 1, 2 (numbers, not texts); call its columns as in fit"),
     ],
 )
-def test_names_that_are_numbers_here_and_texts_there_are_told_apart(names: Any, kind: type, message: str) -> None:
+def test_names_that_are_numbers_here_and_texts_there_are_told_apart(names: Any, kind: Any, message: str) -> None:
     fitted = VARForecaster(orders=2).fit(numbered(*names)[:50])
     later = numbered(*names)[50:]
     with pytest.raises(ValueError, match=re.escape(message)) as refused:
         fitted.update(later.rename(columns=kind))
     way = re.search(r"rename\(columns=(int|str)\)", str(refused.value))
     assert way is not None
-    fitted.update(later.rename(columns=kind).rename(columns={"int": int, "str": str}[way[1]]))
+    fitted.update(later.rename(columns=kind).rename(columns=KINDS[way[1]]))
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns, FromStart
-from models.forecasting.estimators.input import TAIL, Form, Group, Rows, of_labels, read
+from models.forecasting.estimators.input import Form, Group, Rows, of_labels, read
 from models.forecasting.estimators.learnt import Learnt
 from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.row_checks import say_uneven
 from models.forecasting.estimators.zones import beside
 from models.forecasting.index.kinds import contents, only_counts
-from models.forecasting.index.steps import even_periods, even_step, months_apart, step_of, times_in
-
-DAY = 23 * 3600e9  # nanoseconds of the shortest: from here on the steps of one calendar are of unlike lengths
-UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at least a day, such as months
+from models.forecasting.index.row_steps import step_between
+from models.forecasting.index.steps import step_of, times_in
 
 
 def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position]) -> Rows:
@@ -77,58 +75,6 @@ def _has_unlike_steps(index: Any) -> bool:
     """Says whether an index holds times whose step pandas knows, of unequal length where rows are counted."""
     times = None if index is None else times_in(index)
     return times is not None and len(times) > 2 and step_of(times) is not None
-
-
-class Step(NamedTuple):
-    """Says how far apart the rows of an index are: unit "times" and "spans", in nanoseconds, or "numbers".
-
-    length: of the shortest step. usual: the median. months: how many, where times go on by whole months.
-    """
-
-    unit: str
-    length: float
-    usual: float
-    months: int | None = None
-
-    def __str__(self) -> str:
-        """Returns the step as people read it."""
-        import pandas as pd
-
-        if self.months is not None:
-            return _counted(self.months, "month")
-        if self.unit == "numbers":
-            return f"{self.usual:g}"
-        span: Any = pd.Timedelta(int(self.usual), "ns")
-        return " ".join(_counted(count, name[:-1]) for name, count in span.components._asdict().items() if count)
-
-    def is_like(self, other: Step) -> bool:
-        """Says whether two steps are the same, up to rounding and the unlike lengths of days, months and years."""
-        share = UNLIKE_DAYS if self.unit == "times" and other.length >= DAY else UNLIKE
-        return self.unit == other.unit and abs(self.length - other.length) <= share * other.length
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
-def step_between(index: Any) -> Step | None:
-    """Returns the step at the end of an index; None where its rows tell none, or there are fewer than three."""
-    if index is None or len(index) < 3:
-        return None
-    index = index[-TAIL:] if len(index) > TAIL else index  # pandas keeps what it saw of an index, and not of its parts
-    times = times_in(index)
-    if times is not None:
-        if even_periods(index) is None and step_of(times) is None:
-            return None
-        steps = np.diff(times.as_unit("ns").asi8)
-        months = months_apart(times) if steps.min() > 27 * DAY else None
-        return Step("times", float(steps.min()), float(np.median(steps)), months)
-    if index.dtype.kind == "m":
-        index, unit = index.as_unit("ns").astype(np.int64), "spans"
-    else:
-        unit = "numbers"
-    step = index.step if hasattr(index, "step") else even_step(index)
-    return None if step is None else Step(unit, float(step), float(step))
 
 
 def _say_other_kind(groups: Sequence[Group], tails: Sequence[Any]) -> None:

@@ -15,6 +15,8 @@ from models.forecasting.estimators.following import check_goes_on
 from models.forecasting.estimators.held_out import HeldOut, cut, forecasts_from, origins_of, rows_of, scored_parts
 from models.forecasting.estimators.input import Form, Group, Rows, of_labels
 from models.forecasting.estimators.row_checks import check_rows, check_season, is_uneven
+from models.forecasting.estimators.series_behind import FarBehind, far_behind, said_of_series, series_of
+from models.forecasting.estimators.unlike_series import check_levels, say_unlike_spreads, say_unlike_steps
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.held_out import naive_forecasts, truths
@@ -41,7 +43,8 @@ class Learnt(NamedTuple):
     its own order. form: in which the data came. held_out: what the model was not fitted to. chosen: by that part.
     residuals: `residuals` for as many steps as are compared, and errors: mean squares of them in standard deviations.
     season: in rows, of the naive forecast; None where there is none. uneven: whether the rows were. ahead: where
-    a naive forecast is clearly better; it is not written to disk.
+    a naive forecast is clearly better, and behind: in which series the model is far behind one; neither is written to
+    disk.
     """
 
     forecaster: Forecaster
@@ -55,10 +58,11 @@ class Learnt(NamedTuple):
     season: int | None
     uneven: bool = False
     ahead: Sequence[NaiveAhead] = ()
+    behind: Sequence[FarBehind] = ()
 
     def say(self) -> None:
         """Warns where a naive forecast has the smaller error over the steps compared, or a clearly smaller one at
-        some, and where nothing was scored."""
+        some, where the model is far behind one in single series, and where nothing was scored."""
         if np.isnan(self.errors["model"]).all():
             warnings.warn(
                 "nothing of the validation part could be scored, so that the model was compared with no naive "
@@ -81,6 +85,8 @@ class Learnt(NamedTuple):
             )
         elif self.ahead:
             warnings.warn(said_of_naive(self.ahead, len(self.errors["model"])), stacklevel=4)
+        if self.behind:
+            warnings.warn(said_of_series(self.behind, len(self.errors["model"])), stacklevel=4)
 
     def _diverging(self) -> str:
         """Returns words about the first step at which the model has more than `DIVERGED` times the error of the mean;
@@ -101,7 +107,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     learnt = Learnt(
         forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven
     )
-    return compared_with_naive(learnt)
+    return compared_with_naive(learnt, [group.key for group in groups])
 
 
 def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
@@ -113,7 +119,10 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
         season=season if estimator.sees_season else None,
     )  # fmt: skip
     groups = of_labels(rows, columns.labels)
+    check_levels(rows)
     check_rows(groups, columns, estimator.validation)
+    say_unlike_steps(groups)
+    say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation)
     check_season(groups, season or 0, estimator.validation)
     for group in groups:
         check_goes_on(columns, group.index)
@@ -205,8 +214,9 @@ def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
     return {name: own for name, own in joined.items() if name != BEFORE or not np.isnan(own).all()}
 
 
-def compared_with_naive(learnt: Learnt) -> Learnt:
-    """Returns it with its residuals, and the mean squared errors of model and naive forecasts over the same entries."""
+def compared_with_naive(learnt: Learnt, keys: Sequence[Any]) -> Learnt:
+    """Returns it with its residuals, and the mean squared errors of model and naive forecasts over the same entries.
+    keys: of the series."""
     longest = max(len(part.rows) - part.first for part in learnt.held_out)
     horizon = max(1, min(COMPARED, longest // 2))
     with threads_for(learnt.forecaster.model):
@@ -217,7 +227,8 @@ def compared_with_naive(learnt: Learnt) -> Learnt:
     scaled = {name: part / scale for name, part in residuals.items()}
     errors = {name: _mean_square(part, scored) for name, part in scaled.items()}
     ahead = naive_ahead(scaled, scored, learnt.columns.targets)
-    return learnt._replace(residuals=residuals["model"], errors=errors, ahead=ahead)
+    behind = far_behind(scaled, scored, series_of(learnt.held_out, keys, scale), learnt.columns.targets)
+    return learnt._replace(residuals=residuals["model"], errors=errors, ahead=ahead, behind=behind)
 
 
 def mean_errors(learnt: Learnt) -> np.ndarray:

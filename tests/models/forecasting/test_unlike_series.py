@@ -1,0 +1,164 @@
+"""What is said of several series that one model is fitted to, and that differ in spread, in steps or in how well it
+forecasts them."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from models import LastValueForecaster, NoStateForecaster, VARForecaster
+from models.forecasting.estimators.series_behind import FarBehind, Series, far_behind, said_of_series
+
+NAIVE = "ignore:on the validation part"
+DAYS = pd.date_range("2024-01-01", periods=200, freq="D")
+
+
+def wave(seed: int, rows: int = 200) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(size=rows)
+    return np.sin(2 * np.pi * np.arange(rows) / 7) + 0.1 * noise
+
+
+def shops(**series: np.ndarray) -> pd.DataFrame:
+    return pd.concat({key: pd.DataFrame({"sold": values}, index=DAYS) for key, values in series.items()})
+
+
+def said_in_fit(forecaster: Any, data: Any) -> list[warnings.WarningMessage]:
+    with warnings.catch_warnings(record=True, action="always") as said:
+        forecaster.fit(data)
+    return said
+
+
+def test_the_series_of_the_least_spread_is_named_with_a_remedy_that_works() -> None:
+    table = shops(small=10 + wave(0), big=1e6 + 1e5 * wave(1), less=50 + 5 * wave(2))
+    spread, *_, behind = said_in_fit(NoStateForecaster(lags=8), table)
+    assert str(spread.message).startswith("column sold has a standard deviation of 0.7")
+    assert " in series small, and of 4.1" in str(spread.message)
+    assert ", and 1 more series are as narrow; all share one unit" in str(spread.message)
+    assert "far behind a naive forecast over 1 to 10 steps in series small, column sold: " in str(behind.message)
+    assert {Path(told.filename).name for told in (spread, behind)} == {Path(__file__).name}
+    by_group = table.groupby(level=0)
+    ahead = NoStateForecaster(lags=8).fit(by_group.transform(lambda s: (s - s.mean()) / s.std())).predict(7)
+    forecasts = ahead.mul(by_group.std(), level=0).add(by_group.mean(), level=0)
+    truth = np.sin(2 * np.pi * np.arange(200, 207) / 7)
+    np.testing.assert_allclose(forecasts.loc["small", "sold"], 10 + truth, atol=0.4)
+    np.testing.assert_allclose(forecasts.loc["big", "sold"], 1e6 + 1e5 * truth, atol=4e4)
+
+
+def test_a_list_of_series_has_a_remedy_of_its_own() -> None:
+    parts = [wave(0), 100 * wave(1)]
+    told, *_ = said_in_fit(NoStateForecaster(lags=8), parts)
+    assert "in series 0, and of 50" in str(told.message)
+    assert "with [(x - x.mean(0)) / x.std(0) for x in X], and" in str(told.message)
+    assert not said_in_fit(NoStateForecaster(lags=8), [(x - x.mean(0)) / x.std(0) for x in parts])
+
+
+ALIKE = {
+    "one spread about unlike levels": (wave(0), 1e4 + wave(1)),
+    "a fifth of the common spread": (wave(0), 6 * wave(1)),
+    "a constant series": (wave(0), np.full(200, 3.0)),
+    "few values": (wave(0), np.where(np.arange(200) < 191, np.nan, 1e-3 * wave(1))),
+}
+
+
+@pytest.mark.parametrize("case", ALIKE)
+@pytest.mark.filterwarnings(NAIVE)
+def test_nothing_is_said_of_other_spreads(case: str) -> None:
+    one, other = ALIKE[case]
+    VARForecaster().fit(shops(one=one, other=other))
+
+
+@pytest.mark.filterwarnings(NAIVE)
+def test_only_the_spread_of_targets_counts() -> None:
+    table = shops(one=wave(0), other=wave(1)).assign(price=np.concatenate([wave(2), 1000 * wave(3)]))
+    VARForecaster(target="sold").fit(table)
+    with pytest.warns(UserWarning, match="column price has a standard deviation of .* in series one"):
+        VARForecaster(target="price").fit(table)
+
+
+OTHER_STEPS = {
+    "hours": (DAYS[:1].append(pd.date_range("2024-01-01 01:00", periods=199, freq="h")), "1 hour"),
+    "months": (pd.date_range("2024-01-01", periods=200, freq="MS"), "1 month"),
+    "working days": (pd.date_range("2024-01-01", periods=200, freq="B"), "1 working day"),
+    "weeks": (pd.date_range("2024-01-01", periods=200, freq="W"), "7 days"),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_STEPS)
+@pytest.mark.filterwarnings(NAIVE)
+def test_series_of_unlike_steps_are_warned_of_once(case: str) -> None:
+    index, step = OTHER_STEPS[case]
+    parts = [pd.DataFrame({"sold": wave(0)}, index) for index in (DAYS, DAYS, index, index)]
+    with warnings.catch_warnings(record=True, action="always") as said:
+        VARForecaster(season=7).fit(pd.concat(dict(zip("abcd", parts, strict=True))))
+    (told,) = [each for each in said if "naive" not in str(each.message)]
+    assert str(told.message).startswith(f"the rows of series c are {step} apart, and those of series a 1 day; each")
+    assert Path(told.filename).name == Path(__file__).name
+
+
+@pytest.mark.filterwarnings(NAIVE)
+def test_days_of_a_week_may_be_days_or_working_days() -> None:
+    monday_to_friday = pd.DataFrame({"sold": wave(0, 5)}, DAYS[:5])
+    for freq in ("D", "B"):
+        rows = pd.DataFrame({"sold": wave(1)}, pd.date_range("2024-01-01", periods=200, freq=freq))
+        VARForecaster().fit(pd.concat({"long": rows, "short": monday_to_friday}))
+
+
+def test_an_index_with_the_time_first_is_told_how_it_is_turned() -> None:
+    table = shops(one=wave(0), other=wave(1))
+    turned = table.swaplevel()
+    with pytest.raises(ValueError, match=r"^X has 2 rows in the longest of its 200 series; .*X\.swaplevel\(\)") as told:
+        VARForecaster().fit(turned)
+    assert str(told.value).endswith("X.swaplevel().sort_index()")
+    VARForecaster().fit(turned.swaplevel().sort_index())
+
+
+@pytest.mark.filterwarnings(NAIVE)
+def test_many_names_behind_times_are_warned_of() -> None:
+    names = [f"shop {number}" for number in range(12)]
+    index = pd.MultiIndex.from_product([DAYS[:20], names])
+    table = pd.DataFrame({"sold": np.random.default_rng(0).normal(size=240)}, index)
+    with pytest.warns(UserWarning, match="the index of X has times first and names behind them"):
+        LastValueForecaster().fit(table)
+    LastValueForecaster().fit(table.swaplevel().sort_index())
+
+
+def residuals(*mean_squares: float) -> np.ndarray:
+    """Twenty forecasts of two steps for each series, of these mean squared errors."""
+    return np.repeat(np.sqrt(mean_squares), 20)[:, np.newaxis, np.newaxis] * np.ones((1, 2, 1))
+
+
+def series_behind(errors: dict[str, np.ndarray], *variances: float) -> list[FarBehind]:
+    series = [Series(f"s{place}", 20, np.array([variance])) for place, variance in enumerate(variances)]
+    return far_behind(errors, np.ones((20 * len(series), 2, 1), bool), series, ["sold"])
+
+
+@pytest.mark.parametrize(
+    ("model", "variances", "named"),
+    [
+        ((1.0, 3.1, 1.0), (9.0, 1.0, 1.0), ["s1"]),
+        ((1.0, 2.9, 1.0), (9.0, 1.0, 1.0), []),
+        ((1.0, 3.1, 1.0), (9.0, 4.0, 1.0), []),
+        ((3.1, np.inf, 1.0), (1.0, 1.0, 1.0), ["s1", "s0"]),
+        ((3.1, 4.0, 5.0), (1.0, 1.0, 1.0), []),
+    ],
+)
+def test_a_series_is_far_behind_by_thrice_the_naive_error_and_its_own_variance(
+    model: tuple[float, ...], variances: tuple[float, ...], named: list[str]
+) -> None:
+    naive = {"last value": residuals(1.0, 1.0, 1.0), "season before": residuals(1.2, 2.0, 3.0)}
+    found = series_behind({"model": residuals(*model), **naive}, *variances)
+    assert [each.series for each in found] == named
+    assert {each.name for each in found} <= {"last value"}
+
+
+def test_series_far_behind_are_named_up_to_three() -> None:
+    errors = {"model": residuals(3.5, 4.0, 5.0, 6.0, 1.0), "last value": residuals(1.0, 1.0, 1.0, 1.0, 1.0)}
+    said = said_of_series(series_behind(errors, 1, 1, 1, 1, 1), 2)
+    assert "in series s3, column sold: 6, not 1 (last value); series s2, " in said
+    assert "and in 1 more series, by mean squared errors" in said
+    assert "s0" not in said
