@@ -23,6 +23,7 @@ from models.runtime.whole_folder import folder_written_whole
 from models.sequence.packing import Packed
 
 MOST_STEPS = 10_000  # of a modality of one sample, as where data are loaded
+OF_TEXTS = 'the arm "none-t" reads text alone, and the notebook sentiment_of_your_reviews makes arrays of texts'
 
 DESCRIPTION, ARRAYS = "sentiment.json", "sentiment.npz"
 NETWORK, UNITS = "network/", "units/"  # in front of the names of their arrays
@@ -110,7 +111,10 @@ def streams_of(
     names = [MODALITIES[letter] for letter in letters]
     missing = [name for name in names if name not in samples]
     if missing:
-        raise ValueError(f"no modality {missing[0]}: give {', '.join(names)}, one array (step, number) a sample each")
+        alone = f"; {OF_TEXTS}" if any(isinstance(text, str) for text in samples.get("text", ())) else ""
+        raise ValueError(
+            f"no modality {missing[0]}: give {', '.join(names)}, one array (step, number) a sample each{alone}"
+        )
     counts = {name: count_of(name, samples[name]) for name in names}
     if len(set(counts.values())) > 1:
         raise ValueError(f"modalities differ in their number of samples: {counts}")
@@ -157,6 +161,6 @@ def numbers_of(array: Any, where: str) -> np.ndarray:
         if numbers.ndim:
             return numbers
     raise ValueError(
-        f"{where}: must be an array (step, number), got {shown(array)}; give a text as the vectors of its words, or "
-        "train on texts with the recipe mctn of the command line"
+        f"{where}: must be an array (step, number), got {shown(array)}; give a text as the vectors of its words, as "
+        "the notebook sentiment_of_your_reviews does, or train on texts with the recipe mctn of the command line"
     )

@@ -37,7 +37,7 @@ def shops(*names: str, index: Any = DAYS) -> pd.DataFrame:
 )
 def test_names_that_are_numbers_here_and_texts_there_are_told_apart(names: Any, kind: Any, message: str) -> None:
     fitted = VARForecaster(orders=2).fit(numbered(*names)[:50])
-    later = numbered(*names)[50:]
+    later: Any = numbered(*names)[50:]
     with pytest.raises(ValueError, match=re.escape(message)) as refused:
         fitted.update(later.rename(columns=kind))
     way = re.search(r"rename\(columns=(int|str)\)", str(refused.value))

@@ -194,6 +194,11 @@ def test_steps_may_be_rows_of_a_table() -> None:
     ("change", "message"),
     [
         ({"audio": None}, "no modality audio: give text, audio"),
+        ({"audio": None}, r"one array \(step, number\) a sample each$"),
+        (
+            {"audio": None, "text": ["poor actor"] * 12},
+            '; the arm "none-t" reads text alone, and the notebook sentiment_',
+        ),
         ({"audio": []}, "modalities differ in their number of samples: {'text': 12, 'audio': 0}"),
         ({"labels": [1.0]}, r"samples\['labels'\] must hold one label for each of 12 samples, got \(1,\)"),
         ({"labels": [np.nan] * 12}, "sample 0: its label is not a finite number"),
