@@ -17,6 +17,8 @@ from models.runtime.parameters import shown
 if TYPE_CHECKING:
     import pandas as pd
 
+NEXT_ROW = " (next row)"  # ends the name of a column that tells of the row after, see `estimators.covariates.Columns`
+OF_ESTIMATOR = "; update and predict(1) of the fitted estimator make the columns of season and calendar themselves"
 AnyState = tuple[State, None, Tensor]
 
 
@@ -68,7 +70,8 @@ def numbers_of(reading: ArrayLike | pd.Series, names: Sequence[str]) -> np.ndarr
     except (TypeError, ValueError) as error:
         raise ValueError(f"{wanted}; got {shown(reading)}") from error
     if own.shape != (len(names),):
-        raise ValueError(f"{wanted}; got shape {own.shape}")
+        led = any(name.endswith(NEXT_ROW) for name in names)
+        raise ValueError(f"{wanted}; got shape {own.shape}{OF_ESTIMATOR if led else ''}")
     return own
 
 

@@ -291,3 +291,15 @@ def test_a_holiday_of_ones_own_is_a_day_of_the_season(zone: str | None) -> None:
     ahead = forecaster.predict(5, data[30:85])
     assert list(ahead.index) == list(data.index[85:90])
     np.testing.assert_allclose(ahead["load"], data["load"][85:90], atol=0.2)
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part")
+def test_a_reading_without_the_season_is_told_who_makes_it() -> None:
+    days = pd.date_range("2024-01-01", periods=61, freq="D")
+    rows = pd.DataFrame({"load": np.random.default_rng(0).normal(size=61)}, days)
+    told = VARForecaster(orders=2, season=7).fit(rows[:60])
+    with pytest.raises(ValueError, match=r"got shape \(1,\); update and predict\(1\) of the fitted estimator make the"):
+        told.forecaster_.online().update([1.0])
+    assert told.update(rows[60:]).predict(1).index[0] == days[60] + days.freq
+    with pytest.raises(ValueError, match=r"got shape \(2,\)$"):
+        VARForecaster(orders=2).fit(rows).forecaster_.online().update([1.0, 2.0])
