@@ -87,7 +87,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
         X: see the class. y is there for scikit-learn's sake and left aside. Where a naive forecast, the last value or
         that of a season before, is better on the validation part, over all steps or clearly so at some, a `UserWarning`
-        says so; so does one where the times or numbers of the index are uneven, or its dates are texts.
+        says so, also for single ones of several series; so does one where the times or numbers of the index are uneven,
+        or its dates are texts, and where series differ in their steps, or one has little spread beside the others.
         Raises TypeError and ValueError, in one line, for parameters and data that make no sense; what was fitted
         before is then still there.
         """
@@ -146,7 +147,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
 
         X: other series to go on from, whole histories with the columns of `fit` (an array has them in its order); None
         goes on from the rows of `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series,
-        as a table, or as an array with them in the order of `covariates`.
+        as a table, or as an array, which has the order of `covariates` and not that of the table.
         Times and numbers of a table's index go on by their step, in their own zone. Working days of which some are
         missing go on from Monday to Friday, or by those of `known`; where times are uneven in another way the rows
         count 1, 2, …, or are the next periods. A `UserWarning` tells of series of X that are uneven where `fit` had
