@@ -43,7 +43,7 @@ def test_the_series_of_the_least_spread_is_named_with_a_remedy_that_works() -> N
     assert {Path(told.filename).name for told in (spread, behind)} == {Path(__file__).name}
     by_group = table.groupby(level=0)
     ahead = NoStateForecaster(lags=8).fit(by_group.transform(lambda s: (s - s.mean()) / s.std())).predict(7)
-    forecasts = ahead.mul(by_group.std(), level=0).add(by_group.mean(), level=0)
+    forecasts = ahead.mul(by_group.std()[ahead.columns], level=0).add(by_group.mean()[ahead.columns], level=0)
     truth = np.sin(2 * np.pi * np.arange(200, 207) / 7)
     np.testing.assert_allclose(forecasts.loc["small", "sold"], 10 + truth, atol=0.4)
     np.testing.assert_allclose(forecasts.loc["big", "sold"], 1e6 + 1e5 * truth, atol=4e4)
