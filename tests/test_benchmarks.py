@@ -75,7 +75,7 @@ ROWS = {
     "page_attention": 4 * 2 + 2 + 2,
     "attention_peers": 2 * 2 if find_spec("transformers") else 0,
     "document_step": 3 * 2 + 3 * 2,
-    "form_boxes": 3 + 2 * 2 * 2 + 2 + 2,
+    "form_boxes": 3 + 2 * 2 * 3 + 2 + 2,
     "form_words": 3 + 2 + 2,
     "mctn_step": 3 + 3 + 2 + 2,
     "experts_step": 2 * (4 + hasattr(torch.nn.functional, "grouped_mm")) + 3 + 3,

@@ -9,25 +9,28 @@ import torch
 from torch import Tensor
 
 from models.forms.detect.boxes import CLASSES
-from models.forms.detect.position_sensitive import position_sensitive_scores
+from models.forms.detect.position_sensitive import POOLINGS, position_sensitive_scores
 from models.forms.detect.trunk import head
 from models.forms.detect.two_stage import TwoStage, TwoStageSettings
 from models.ranges import Count
-from models.runtime.parameters import whole_number
+from models.runtime.parameters import one_of, whole_number
 from models.runtime.seeding import drawn
 
 
 @dataclass(frozen=True, kw_only=True)
 class RFCN(TwoStageSettings):
-    """`detector=r_fcn`. bins: k, of a box along each side. The others are those of `TwoStageSettings` (proposals,
-    candidates, hard_examples), `AnchoredSettings` (anchors, shapes, decay, most_overlap) and `TrunkSettings` (stride,
-    width, depth, norm)."""
+    """`detector=r_fcn`. bins: k, of a box along each side. pooling: a cell of the map counts in a bin by the part of it
+    that lies there, "precise", or, as in the paper, whole, "rounded". The others are those of `TwoStageSettings`
+    (proposals, candidates, hard_examples), `AnchoredSettings` (anchors, shapes, decay, most_overlap) and
+    `TrunkSettings` (stride, width, depth, norm)."""
 
     bins: Count = 7
+    pooling: str = "precise"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number("bins", self.bins, most=16)
+        one_of("pooling", self.pooling, tuple(POOLINGS))
 
     def network(self, *, seed: int = 0) -> RFCNNetwork:
         with drawn(seed, "forms/r_fcn"):
@@ -39,7 +42,7 @@ class RFCNNetwork(TwoStage):
 
     def __init__(self, settings: RFCN) -> None:
         super().__init__(settings)
-        self.bins = settings.bins
+        self.bins, self.pooling = settings.bins, settings.pooling
         self.maps = head(settings.width, settings.bins**2 * (len(CLASSES) + 4))
 
     def judge(self, maps: Tensor, boxes: Sequence[Tensor]) -> Tensor:
@@ -47,4 +50,4 @@ class RFCNNetwork(TwoStage):
             torch.tensor([len(own) for own in boxes], device=maps.device)
         )
         cells = torch.cat(list(boxes)) / self.trunk.stride
-        return position_sensitive_scores(maps, self.maps, cells, forms, self.bins)
+        return position_sensitive_scores(maps, self.maps, cells, forms, self.bins, pooling=self.pooling)
