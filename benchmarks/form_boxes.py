@@ -93,8 +93,8 @@ def suppression_rows(machine: Machine, budget: float) -> list[Row]:
 
 
 def scoring_rows(machine: Machine, budget: float, bins: int) -> list[Row]:
-    """Returns the rows of scores of bins x bins, precise and rounded ones, beside maps that are made for each bin and
-    pooled bin by bin, rounded."""
+    """Returns the rows of scores of bins x bins, ours beside ours by parts of cells, and beside maps that are made for
+    each bin and pooled bin by bin."""
     chance = torch.Generator().manual_seed(0)
     maps = torch.randn(1, WIDTH, SIZE[0] // STRIDE, SIZE[1] // STRIDE, generator=chance).to(machine.device)
     maps.requires_grad_()
@@ -102,11 +102,11 @@ def scoring_rows(machine: Machine, budget: float, bins: int) -> list[Row]:
     forms = torch.zeros(POOLED, dtype=torch.int64).to(machine.device)
     made = nn.Conv2d(WIDTH, bins**2 * (len(CLASSES) + 4), 1).to(machine.device)
     scores = {
-        "precise": lambda: position_sensitive_scores(maps, made, boxes, forms, bins),
-        "rounded": lambda: position_sensitive_scores(maps, made, boxes, forms, bins, pooling="rounded"),
+        "ours": lambda: position_sensitive_scores(maps, made, boxes, forms, bins),
+        "by parts of cells": lambda: position_sensitive_scores(maps, made, boxes, forms, bins, pooling="precise"),
         "maps, bin by bin": lambda: pooled_by_loop(made(maps), boxes, bins).mean((1, 2)),
     }
-    torch.testing.assert_close(scores["rounded"](), scores["maps, bin by bin"](), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(scores["ours"](), scores["maps, bin by bin"](), rtol=1e-4, atol=1e-5)
     ahead: dict[str, Form] = {name: torch.no_grad()(score) for name, score in scores.items()}
     both: dict[str, Form] = {
         name: lambda score=score: torch.autograd.grad(score().sum(), maps) for name, score in scores.items()

@@ -167,7 +167,7 @@ def split(examples: Sequence[Example], share: float, *, seed: int) -> tuple[list
     """Returns the documents to learn from, and those that are held out: at most that share of them, drawn.
 
     Documents with the same words stay together, so that none that is held out is learned by heart. Warns where a share
-    above 0 leaves none to hold out.
+    above 0 leaves none to hold out, and says where that is for documents that are alike.
     """
     alike, most, held = dict[tuple[str, ...], list[int]](), int(share * len(examples)), set[int]()
     for place, own in enumerate(examples):
@@ -177,9 +177,10 @@ def split(examples: Sequence[Example], share: float, *, seed: int) -> tuple[list
         if place not in held and len(held) + len(together) <= most:
             held.update(together)
     if share and not held:
-        warnings.warn(
-            "no document is held out, so that no epoch is chosen; give more documents, or raise held_out", stacklevel=3
-        )
+        others = min(map(len, alike.values())) - 1
+        why = f", as each has the same words as {others} others or more" if most else ""
+        way = f"give {'other' if most else 'more'} documents, or raise held_out"
+        warnings.warn(f"no document is held out, so that no epoch is chosen{why}; {way}", stacklevel=3)
     parts = ([own for place, own in enumerate(examples) if (place in held) is out] for out in (False, True))
     learned, held_out = parts
     return learned, held_out

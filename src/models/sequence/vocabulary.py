@@ -125,9 +125,12 @@ def vocabulary_of(texts: Iterable[str], pieces: Any, tags: Sequence[str] = (), *
 
 def read_vocabulary(path: Path, digest: str | None = None) -> Vocabulary:
     """Returns the vocabulary that a file holds. digest: its SHA-256 as a saved network names it; None where it names
-    none, as networks that were saved before it was kept. Raises ValueError for another vocabulary, to which the
-    network's weights would not belong."""
-    found = Vocabulary.from_json(path.read_text(encoding="utf-8"))
+    none, as networks that were saved before it was kept. Raises ValueError for a file that is damaged, and for another
+    vocabulary, to which the network's weights would not belong."""
+    try:
+        found = Vocabulary.from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} holds no vocabulary that can be read; save the model again") from error
     if digest is not None and found.digest != digest:
         raise ValueError(
             f"{path} has the SHA-256 {found.digest[:12]}…, and the network learned with the vocabulary "

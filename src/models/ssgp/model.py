@@ -13,7 +13,7 @@ the rounding of Φᵀ Φ, times it, exceeds 1.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -48,7 +48,11 @@ class NearlyNoiseless(TrainingEnded):
             f"a signal variance of {ratio:.3g} times the noise variance is more than the sums over features carry: the "
             f"targets are nearly free of noise; {advice}"
         )
-        self.ratio = ratio
+        self.ratio, self.advice = ratio, advice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns what another process makes the error of."""
+        return type(self), (self.ratio, self.advice)
 
 
 def softplus_inverse(value: float) -> float:

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from models.trace.oracles import Oracle, OracleError
 
+LEAST = 1e6 * sys.float_info.min * sys.float_info.epsilon  # of a number that six digits are left of
+
 
 def exponent_of(largest: float) -> int:
     """Returns e with 2^e ≤ largest < 2^(e + 1); 0 for a largest entry of 0."""
@@ -37,9 +39,10 @@ class Rescaled:
 
 
 def refuse_underflow(value: float, exponent: int) -> None:
-    """Raises OracleError where 2^exponent · value is not 0, and below the smallest normal number."""
-    if value and abs(math.ldexp(value, exponent)) < sys.float_info.min:
-        raise OracleError("the estimate is too small for a number; scale the matrix, and its trace back")
+    """Raises OracleError where 2^exponent · value is not 0, and so small that a number holds fewer than six digits of
+    it."""
+    if value and abs(math.ldexp(value, exponent)) < LEAST:
+        raise OracleError("the estimate is too small for a number; scale the matrix, and keep the scaled one's trace")
 
 
 def put_back(value: float, exponent: int, shift: float = 0.0) -> float:

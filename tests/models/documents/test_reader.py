@@ -287,6 +287,14 @@ def test_documents_with_the_same_words_are_held_out_together() -> None:
         assert not {each.document.words for each in learned} & {each.document.words for each in held_out}
 
 
+def test_documents_that_are_too_much_alike_to_hold_one_out_are_told_of() -> None:
+    own = [Example(PageWords(("a",), np.zeros((1, 4)), np.zeros(1, int), ((1, 1),)), "x") for _ in range(20)]
+    words = r"chosen, as each has the same words as 19 others or more; give other documents, or raise held_out$"
+    with pytest.warns(UserWarning, match=words):
+        learned, held_out = split(own, 0.25, seed=0)
+    assert (len(learned), len(held_out)) == (20, 0)
+
+
 def test_few_documents_of_which_none_is_held_out_are_told_of() -> None:
     words = r"^no document is held out, so that no epoch is chosen; give more documents, or raise held_out$"
     with pytest.warns(UserWarning, match=words):

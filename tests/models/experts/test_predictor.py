@@ -115,12 +115,15 @@ def test_columns_rows_and_the_search_are_checked(predictor: TranslationPredictor
         translated_table(predictor, table, longest=3)
 
 
-@pytest.mark.parametrize("file", ["translator.json", "translator.npz"])
+@pytest.mark.parametrize("file", ["translator.json", "translator.npz", "vocabulary.json"])
 def test_damaged_files_are_told_of_in_one_line(predictor: TranslationPredictor, tmp_path: Path, file: str) -> None:
     predictor.save(tmp_path / "kept")
     path = tmp_path / "kept" / file
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(ValueError, match=r"^[^\n]*(holds no saved model that can be read|is cut off)[^\n]*$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^[^\n]*(holds no (saved model|vocabulary) that can be read|is cut off)[^\n]*save (it|the model) again$",
+    ):
         load_predictor(tmp_path / "kept")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from torch.distributions import MultivariateNormal
 from models.features.maps import random_features
 from models.ssgp import moments
 from models.ssgp.fit import train
-from models.ssgp.model import SSGP, softplus_inverse
+from models.ssgp.model import SSGP, NearlyNoiseless, softplus_inverse
 from models.ssgp.moments import feature_moments, in_blocks
 
 
@@ -169,3 +170,9 @@ def test_training_that_diverges_says_what_to_do() -> None:
         ValueError, match="the ratio of signal and noise variance is not finite any more; lower the learning rate"
     ):
         train(model, in_blocks(inputs, targets), iterations=1, learning_rate=0.1)
+
+
+def test_the_error_of_a_nearly_noiseless_process_comes_whole_out_of_another_process() -> None:
+    error = NearlyNoiseless(1e20, "fit all rows anew")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.ratio) == (str(error), 1e20)

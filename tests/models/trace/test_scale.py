@@ -82,6 +82,7 @@ def test_a_sum_that_is_too_small_is_refused_and_that_of_zeros_is_not(products: i
         estimate_trace(1e-110 * matrix(), function="cube", products=products)
     assert estimate_trace(np.zeros((SIZE, SIZE)), function="cube", products=products).estimate == 0.0
     assert estimate_trace(1e-90 * matrix(), function="cube", products=products).estimate > 0.0
+    assert estimate_trace(np.diag([1e-300, -1e-300, 1e-317]), products=products).estimate == pytest.approx(1e-317)
 
 
 @pytest.mark.parametrize("estimate", [estimate_trace, estimate_logdet])

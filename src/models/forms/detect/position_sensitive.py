@@ -25,7 +25,7 @@ def bin_edges(starts: Tensor, sides: Tensor, bins: int, cells: int) -> tuple[Ten
 
 
 def position_sensitive_scores(
-    maps: Tensor, scoring: nn.Conv2d, boxes: Tensor, forms: Tensor, bins: int, *, pooling: str = "precise"
+    maps: Tensor, scoring: nn.Conv2d, boxes: Tensor, forms: Tensor, bins: int, *, pooling: str = "rounded"
 ) -> Tensor:
     """Returns k⁻² Σ_b r(b), (box, channel): r(b) is the mean, over bin b of a box, of the maps that `scoring` makes for
     that bin.
@@ -33,7 +33,7 @@ def position_sensitive_scores(
     maps (form, width, rows, columns). scoring: a convolution of 1 x 1 to bins² · channel maps, those of bin (0, 0)
     first, then (0, 1). boxes (box, 4), in cells, and the number of the form on which each lies, (box,). A mean and a
     convolution of 1 x 1 can change places, so the bins of the maps that are given are pooled, and what is pooled is
-    multiplied by the weights of its bin: the bins² · channel maps are never made. pooling: "precise" or "rounded", see
+    multiplied by the weights of its bin: the bins² · channel maps are never made. pooling: "rounded" or "precise", see
     `POOLINGS`. Raises ValueError for a convolution without a bias.
     """
     bias = scoring.bias
@@ -97,7 +97,7 @@ def linear_means(starts: Tensor, ends: Tensor, bins: int, cells: int) -> tuple[T
     return torch.stack([before, before + 1], 2).flatten(1).long(), weights.flatten(2)
 
 
-POOLINGS = {"precise": precise_bin_means, "rounded": rounded_bin_means}
+POOLINGS = {"rounded": rounded_bin_means, "precise": precise_bin_means}
 
 
 def integral(maps: Tensor) -> Tensor:

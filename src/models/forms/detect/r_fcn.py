@@ -19,13 +19,13 @@ from models.runtime.seeding import drawn
 
 @dataclass(frozen=True, kw_only=True)
 class RFCN(TwoStageSettings):
-    """`detector=r_fcn`. bins: k, of a box along each side. pooling: a cell of the map counts in a bin by the part of it
-    that lies there, "precise", or, as in the paper, whole, "rounded". The others are those of `TwoStageSettings`
-    (proposals, candidates, hard_examples), `AnchoredSettings` (anchors, shapes, decay, most_overlap) and
-    `TrunkSettings` (stride, width, depth, norm)."""
+    """`detector=r_fcn`. bins: k, of a box along each side. pooling: a cell of the map that a bin touches counts whole,
+    "rounded", as in the paper, or by the part of it that lies in the bin, "precise". The others are those of
+    `TwoStageSettings` (proposals, candidates, hard_examples), `AnchoredSettings` (anchors, shapes, decay, most_overlap)
+    and `TrunkSettings` (stride, width, depth, norm)."""
 
     bins: Count = 7
-    pooling: str = "precise"
+    pooling: str = "rounded"
 
     def __post_init__(self) -> None:
         super().__post_init__()

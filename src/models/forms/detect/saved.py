@@ -52,5 +52,4 @@ def of_this_version(described: dict[str, Any]) -> dict[str, Any]:
     own = described["fields"]
     before: dict[str, Any] = {"decay": None, "most_overlap": 0.3} if "anchors" in own else {}
     before |= {"candidates": 4 * own["proposals"]} if "proposals" in own else {}
-    before |= {"pooling": "rounded"} if described["class"].endswith("RFCN") else {}
     return described | {"fields": before | own}

@@ -37,7 +37,7 @@ KEPT, SCORE = "model", "validation.json"
 
 
 ROUNDING = 1e-9  # of a share of epochs that is a whole number
-VERSION = 3  # of how parts are trained and read, raised where the same settings give others
+VERSIONS = {"detector": 2, "recogniser": 3}  # of how each is trained and read, raised where equal settings give others
 
 
 class Made(NamedTuple):
@@ -141,7 +141,7 @@ def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], fi
     stopped goes on there. The stage that runs counts the seconds of the making, whichever run made the part, and not
     those in which it waited for that run."""
     asked = time.monotonic()
-    with here.place_of(f"forms-{name}", mark, version=VERSION) as folder:
+    with here.place_of(f"forms-{name}", mark, version=VERSIONS[name]) as folder:
         here.clock.spent_before(asked - time.monotonic())
         found, curve, begun = (folder / KEPT).exists(), None, any(folder.glob("*.npz"))
         if found:
@@ -154,7 +154,7 @@ def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], fi
         if found or begun:
             here.clock.spent_before(seconds_of(folder))
         validation = float(json.loads((folder / SCORE).read_text(encoding="utf-8")))
-        return Part(find(folder / KEPT), validation, curve, versioned(mark, VERSION), found)
+        return Part(find(folder / KEPT), validation, curve, versioned(mark, VERSIONS[name]), found)
 
 
 def kept(folder: Path, own: Made) -> Progress | None:

@@ -74,7 +74,8 @@ def alphabet_metrics(alphabet: Alphabet, texts: Sequence[str]) -> dict[str, floa
 
 
 def alphabet_in_words(alphabet: Alphabet, texts: Sequence[str]) -> str:
-    """Returns what `alphabet_metrics` measures, as a sentence; "" where all characters can be read."""
+    """Returns what `alphabet_metrics` measures, as a sentence; "" where an alphabet that is not folded has all
+    characters."""
     (share,) = alphabet_metrics(alphabet, texts).values()
     if alphabet.folded:
         return (f"forms.alphabet leaves {share:.1%} of the characters of test texts out and makes capitals small, in "
