@@ -174,5 +174,5 @@ def test_training_that_diverges_says_what_to_do() -> None:
 
 def test_the_error_of_a_nearly_noiseless_process_comes_whole_out_of_another_process() -> None:
     error = NearlyNoiseless(1e20, "fit all rows anew")
-    again = pickle.loads(pickle.dumps(error))
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
     assert (str(again), again.ratio) == (str(error), 1e20)
