@@ -47,6 +47,24 @@ def test_known_rows_and_updates_leave_out_holidays_to_come() -> None:
     assert forecaster.predict(1, known=known[1:].to_numpy()).index[0] == ALL_DAYS[305]
 
 
+@pytest.mark.parametrize(
+    "days",
+    [["2030-03-11", "2030-03-12"], ["2024-03-01", "2024-03-02"], ["2024-03-01", "2025-03-03"]],
+    ids=["far off", "weekend", "far apart"],
+)
+@pytest.mark.parametrize("periods", [False, True], ids=["times", "periods"])
+def test_known_rows_on_other_days_than_the_next_working_ones_are_refused(days: list[str], periods: bool) -> None:
+    rows, index = prices([290, 302]), pd.DatetimeIndex(days)
+    if periods:
+        rows, index = rows.to_period("D"), index.to_period("D")
+    forecaster = VARForecaster(orders=2, covariates="rate").fit(rows)
+    with pytest.raises(ValueError, match=r"^known must .* on working days after 2024-02-29.*; it has .*, or an array"):
+        forecaster.predict(2, known=pd.DataFrame({"rate": [0.1, 0.2]}, index))
+    a_week_off = pd.DatetimeIndex(["2024-03-08", "2024-03-11"])
+    known = pd.DataFrame({"rate": [0.1, 0.2]}, a_week_off.to_period("D") if periods else a_week_off)
+    assert list(forecaster.predict(2, known=known).index) == list(known.index)
+
+
 def test_a_figure_has_days_on_its_axis() -> None:
     axes: Any = LastValueForecaster().fit(prices(HOLIDAYS["few"])).plot(3, None)
     past, ahead = axes.lines[:2]

@@ -13,8 +13,13 @@ from models.forecasting.estimators.input import KINDS, TAIL, Form, Group, Rows, 
 from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.zones import in_clocks, in_zone
 from models.forecasting.index.kinds import contents, holds_periods, kind_of, only_counts
-from models.forecasting.index.steps import UNEVEN, index_after, index_in_step
-from models.forecasting.index.working_days import fill_call
+from models.forecasting.index.steps import UNEVEN, index_after, index_in_step, times_in
+from models.forecasting.index.working_days import (
+    MOST_TOGETHER,
+    fill_call,
+    near_working_days,
+    skips_working_days,
+)
 
 GROUPINGS = {"one": "", "list": ", one for each series in a list", "groups": " whose index has the group first"}
 
@@ -130,6 +135,11 @@ def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
             f"{wanted}, with {_with_frequency(tail)} in its index after {tail[-1]}; it has {_with_frequency(own)}, "
             f"{own[0]} to {own[-1]}; give it theirs, or an array"
         )
+    if index is None and own is not None and not _go_on_in_working_days(own, tail):
+        raise ValueError(
+            f"{wanted}, on working days after {tail[-1]}, of which at most {MOST_TOGETHER} side by side are left out; "
+            f"it has {own[0]} to {own[-1]}; give it theirs, or an array"
+        )
     if index is None or own is None or _are_of(own, index, index[0] - tail[-1]):
         return
     if contents(own) != contents(index):
@@ -160,6 +170,13 @@ def _may_follow(own: Any, tail: Any) -> bool:
         return True
     comparable = own.dtype == tail.dtype if holds_periods(tail) else contents(own) == contents(tail)
     return comparable and bool(tail[-1] < own[0])
+
+
+def _go_on_in_working_days(own: Any, tail: Any) -> bool:
+    """Says whether dates after an end of working days, of which some are missing, are such; other rows and ends need
+    not be."""
+    times = times_in(tail) if _dated(tail) and _dated(own) else None
+    return times is None or not skips_working_days(times) or near_working_days(times_in(tail[-1:].append(own)))
 
 
 def _with_frequency(index: Any) -> str:

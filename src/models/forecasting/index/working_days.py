@@ -21,18 +21,25 @@ def skips_working_days(times: pd.DatetimeIndex) -> bool:
     """Says whether ascending dates are those of working days, from Monday to Friday, of which some may be
     missing, as holidays are.
 
-    They are where all `FEWEST_ROWS` or more lie on Monday to Friday, one a day, at times of day that differ by at most
-    `CHANGE_OF_CLOCKS`, no more than `MOST_TOGETHER` days are missing side by side, and no more than a share of
-    `MOST_MISSING` of all.
+    They are where `FEWEST_ROWS` or more of them are `near_working_days`, and no more than a share of `MOST_MISSING` of
+    all is missing.
     """
+    if len(times) < FEWEST_ROWS or not near_working_days(times):
+        return False
+    first, last = times[[0, -1]].tz_localize(None).to_numpy().astype("datetime64[D]")
+    steps = int(np.busday_count(first, last))
+    return steps - (len(times) - 1) <= MOST_MISSING * steps
+
+
+def near_working_days(times: pd.DatetimeIndex) -> bool:
+    """Says whether dates ascend on Monday to Friday, one a day, at times of day that differ by at most
+    `CHANGE_OF_CLOCKS`, with no more than `MOST_TOGETHER` days missing side by side."""
     clocks = times.tz_localize(None).to_numpy()
     days = clocks.astype("datetime64[D]")
-    if len(times) < FEWEST_ROWS or not np.is_busday(days).all() or np.ptp(clocks - days) > CHANGE_OF_CLOCKS:
+    if not np.is_busday(days).all() or np.ptp(clocks - days) > CHANGE_OF_CLOCKS:
         return False
     steps = np.busday_count(days[:-1], days[1:])
-    return bool(
-        steps.min() > 0 and steps.max() <= 1 + MOST_TOGETHER and (steps - 1).sum() <= MOST_MISSING * steps.sum()
-    )
+    return bool(((steps > 0) & (steps <= 1 + MOST_TOGETHER)).all())
 
 
 def fill_call(index: Any) -> str:
