@@ -20,8 +20,8 @@ SECONDS = 30.0  # after which a log has one in any case
 
 class Lines:
     """Is a bar that writes whole lines to standard error: after each tenth of the whole, or after half a minute, and at
-    the end. A line has the time that was taken and, where the whole is known, the time that is left at the same pace.
-    total: None where it is not known. clock: gives seconds."""
+    the end. A line has the time that was taken and, before the end, where the whole is known, the time that is left at
+    the same pace. total: None where it is not known. clock: gives seconds."""
 
     def __init__(
         self, total: int | None, done: int, title: str, unit: str, clock: Callable[[], float] = time.monotonic
@@ -37,13 +37,13 @@ class Lines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.n != self.told:
-            self._write()
+            self._write(goes_on=False)
 
     def update(self, n: int = 1) -> None:
         """Says that so much more is done."""
         self.n += n
         if self.n != self.told and (self._tenths(self.n) > self._tenths(self.told) or self._waited()):
-            self._write()
+            self._write(goes_on=True)
 
     def set_postfix(self, ordered_dict: Mapping[str, str]) -> None:
         """Shows these values from now on."""
@@ -59,15 +59,15 @@ class Lines:
     def _waited(self) -> bool:
         return self.clock() - self.last >= SECONDS
 
-    def _write(self) -> None:
+    def _write(self, *, goes_on: bool) -> None:
         self.told, self.last = self.n, self.clock()
         of_all = f"/{self.total} {self.unit}s, {self.n / self.total:.0%}" if self.total else f" {self.unit}s"
         shown = f", {self.shown}" if self.shown else ""
-        tqdm.write(f"{self.title}: {self.n}{of_all}, {self._times()}{shown}", file=sys.stderr)
+        tqdm.write(f"{self.title}: {self.n}{of_all}, {self._times(goes_on)}{shown}", file=sys.stderr)
 
-    def _times(self) -> str:
+    def _times(self, goes_on: bool) -> str:
         taken = self.last - self.start
-        if not self.total or self.n >= self.total:
+        if not goes_on or not self.total or self.n >= self.total:
             return tqdm.format_interval(taken)
         left = taken * (self.total - self.n) / (self.n - self.begun)
         return f"{tqdm.format_interval(taken)}, {tqdm.format_interval(left)} left"

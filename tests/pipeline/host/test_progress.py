@@ -6,6 +6,7 @@ import io
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 import torch
@@ -105,6 +106,15 @@ def test_a_line_says_how_long_the_rest_takes_at_the_pace_of_what_this_process_di
         "fit: 8/8 epochs, 100%, 06:00",
         "fit: 1 epochs, 00:00",
     ]
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_the_line_of_an_early_end_promises_no_time(stopped: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    with suppress(KeyboardInterrupt), Lines(4000, 0, "BPTT", "epoch", Seconds(1.0)) as bar:
+        bar.update(23)
+        if stopped:
+            raise KeyboardInterrupt
+    assert capsys.readouterr().err == "BPTT: 23/4000 epochs, 1%, 00:02\n"
 
 
 @pytest.mark.parametrize(("title", "drawn"), [("fit", True), ("", False)])
