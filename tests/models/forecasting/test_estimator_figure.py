@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.dates import ConciseDateFormatter, DateFormatter
 
 from hourly_load import HOURS, hourly_load
 from models import PSRNNForecaster, SeasonalNaiveForecaster
@@ -107,6 +108,34 @@ def test_rows_are_named_by_the_index_or_by_what_it_holds(index: Any, named: str)
         assert "12:00" in ticks
         assert axes.xaxis.get_offset_text().get_text() == f"{index[-1]:%Y-%b-%d}"
     plt.close(axes.figure)
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Kolkata"])
+@pytest.mark.parametrize("freq", ["h", "MS"])
+def test_a_forecast_goes_on_from_what_pandas_drew_and_leaves_its_labels(freq: str, zone: str | None) -> None:
+    rows = hourly_load(200)[["load"]].set_axis(pd.date_range("2008-01-01", periods=200, freq=freq, tz=zone))
+    axes: Any = rows["load"].plot()
+    labels, drawn = axes.xaxis.get_major_formatter(), axes.lines[0].get_xdata(orig=False)
+    SeasonalNaiveForecaster(season=24).fit(rows).plot(6, ax=axes)
+    axes.figure.canvas.draw()
+    assert axes.xaxis.get_major_formatter() is labels
+    _, past, ahead = (line.get_xdata(orig=False) for line in axes.lines)
+    assert list(past) == list(drawn[-24:])
+    assert list(ahead) == [drawn[-1] + step for step in range(1, 7)]
+    assert axes.get_xlim()[0] <= drawn[0]
+    assert axes.get_xlim()[1] >= ahead[-1]
+    plt.close(axes.figure)
+
+
+def test_dates_are_short_on_empty_axes_and_as_they_were_on_those_of_ones_own() -> None:
+    kept = DateFormatter("%d.%m.")
+    empty, own = plt.subplots(2)[1]
+    own.xaxis.set_major_formatter(kept)
+    forecaster = SeasonalNaiveForecaster(season=24).fit(hourly_load(200))
+    written = [forecaster.plot(6, None, ax=axes).xaxis.get_major_formatter() for axes in (empty, own)]
+    assert isinstance(written[0], ConciseDateFormatter)
+    assert written[1] is kept
+    plt.close(empty.figure)
 
 
 def test_the_legend_stands_beside_the_axes_and_inside_the_figure() -> None:

@@ -33,17 +33,18 @@ def draw(
         band = _first(estimator.predict_interval(horizon, coverage, known=known), horizon)
     axes = plt.subplots(figsize=(8, 4), layout="constrained")[1] if ax is None else ax
     past, times, to_come = _past(estimator, drawn, ahead, horizon)
+    places = _placed(axes, to_come)
     values, targets = _values(ahead), [_name(label) for label in estimator._fitted().columns.targets]
     for place, name in enumerate(targets):
         colour = None  # the next of the axes' own
         if past is not None:
-            colour = axes.plot(times, past[:, place], linewidth=0.8, label=name)[0].get_color()
+            colour = axes.plot(_placed(axes, times), past[:, place], linewidth=0.8, label=name)[0].get_color()
         style = "--" if horizon > 1 else "."
-        (line,) = axes.plot(to_come, values[:, place], style, color=colour, label=f"{name}, forecast")
+        (line,) = axes.plot(places, values[:, place], style, color=colour, label=f"{name}, forecast")
         if band is not None:
             lower, upper = _sides(band, place)
             label = _band(coverage) if place == 0 else None  # one entry for all
-            axes.fill_between(to_come, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0, label=label)
+            axes.fill_between(places, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0, label=label)
     _name_rows(axes, to_come)
     if len(targets) == 1:
         axes.set_ylabel(targets[0])
@@ -52,13 +53,24 @@ def draw(
     return axes
 
 
+def _placed(axes: Axes, index: Any) -> Any:
+    """Returns where an index stands on axes: dates by the numbers of their periods where pandas drew these by periods,
+    and shows all rows then."""
+    periods = getattr(axes, "freq", None)  # as pandas keeps them
+    if periods is None or index.dtype.kind != "M":
+        return index
+    axes.autoscale(axis="x")  # pandas ends it with its own rows
+    return index.tz_localize(None).to_period(periods).asi8
+
+
 def _name_rows(axes: Axes, to_come: Any) -> None:
-    """Names the x axis by the index, or else by what it holds, and writes dates as short as they can be."""
-    from matplotlib.dates import ConciseDateFormatter
+    """Names the x axis by the index, or else by what it holds, and writes dates as short as they can be, unless the
+    axes write them in a way of their own, as those that pandas draws."""
+    from matplotlib.dates import AutoDateFormatter, ConciseDateFormatter
 
     dated = to_come.dtype.kind == "M"
     axes.set_xlabel(str(getattr(to_come, "name", None) or ("time" if dated else "row")))
-    if dated:
+    if dated and isinstance(axes.xaxis.get_major_formatter(), AutoDateFormatter):
         axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator(), tz=to_come.tz))
 
 
