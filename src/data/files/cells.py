@@ -11,7 +11,9 @@ import pandas as pd
 
 COMMA_NUMBER = re.compile(r"([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)")
 OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}([ T]+\d{1,2}:.*)?")  # as people write it
-WORDED_DATE = re.compile(r"(?=.*[^\W\d_]).*(?<!\d)\d{4}(?!\d).*")  # a year and a word: a day, a month, a quarter
+WORDED_DATE = re.compile(  # a year and a word, a quarter, or half of a day; a number with a unit has a shorter word
+    r"(?=.*(?:[^\W\d_]{3}|Q[1-4]|[1-4]Q|:\d\d ?[AP]M)).*(?<!\d)\d{4}(?!\d).*", re.IGNORECASE
+)
 DAYS_FIRST = "in Python pd.to_datetime(column, dayfirst=True) reads those of days before months"
 PARTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # points that part thousands
 

@@ -437,7 +437,18 @@ def test_dates_as_people_write_them_are_told_how_to_write(cell: str, decimal: st
 
 @pytest.mark.parametrize(
     ("cell", "date"),
-    [("Wed 2024-01-31", "2024-01-31"), ("31 Jan 2024", "2024-01-31"), ("2024Q1", "2024-01-01"), ("run 2024 b", None)],
+    [
+        ("Wed 2024-01-31", "2024-01-31"),
+        ("31 Jan 2024", "2024-01-31"),
+        ("2024Q1", "2024-01-01"),
+        ("1Q2024", "2024-01-01"),
+        ("2024-01-31 9:00 PM", "2024-01-31"),
+        ("run 2024 b", None),
+        ("1500 t", None),
+        ("9999 T", None),
+        ("T2024", None),
+        ("1250 AD", None),
+    ],
 )
 def test_dates_with_words_are_told_how_to_write(cell: str, date: str | None, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
