@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+NEXT_ROW = " (next row)"  # ends the name of a column that tells of the row after, see `estimators.covariates.Columns`
+
+
 def is_frame(series: Any) -> TypeGuard[pd.DataFrame]:
     """Says whether this is a table of pandas."""
     return all(hasattr(series, name) for name in ("columns", "index", "loc"))
@@ -33,6 +36,13 @@ def are_missing(names: Sequence[str]) -> str:
     return f"column{'s' if several else ''} {', '.join(names)} {'are' if several else 'is'} missing"
 
 
+def said_of_next_row(names: Sequence[str]) -> str:
+    """Returns what to do without the columns `names`, as they are or as numbers, where some tell of the row after."""
+    if not any(name.endswith(NEXT_ROW) for name in names):
+        return ""
+    return f";{NEXT_ROW} is the value in the row after: update and predict of the fitted estimator take rows as fit did"
+
+
 def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Returns (time, feature) values of the columns `names`, in that order; NaN where one is missing in the table.
 
@@ -42,8 +52,9 @@ def values_of(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     present = [str(label) for label in frame.columns]
     absent = [name for name in names if name not in present]
     if absent:
-        needed = ", ".join(names)
-        raise ValueError(f"{are_missing(absent)}; the model needs {needed}, the table has {', '.join(present)}")
+        needed, there = ", ".join(names), ", ".join(present)
+        hint = said_of_next_row(absent)
+        raise ValueError(f"{are_missing(absent)}; the model needs {needed}, the table has {there}{hint}")
     twice = [name for name in names if present.count(name) > 1]
     if twice:
         raise ValueError(f"column {', '.join(twice)} is there twice")

@@ -11,14 +11,12 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from models.forecasting.filtering import SequenceModel, State, has_begun, moved_by
-from models.forecasting.frame import in_order, is_row
+from models.forecasting.frame import in_order, is_row, said_of_next_row
 from models.runtime.parameters import shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NEXT_ROW = " (next row)"  # ends the name of a column that tells of the row after, see `estimators.covariates.Columns`
-OF_ESTIMATOR = "; update and predict(1) of the fitted estimator make the columns of season and calendar themselves"
 AnyState = tuple[State, None, Tensor]
 
 
@@ -70,8 +68,7 @@ def numbers_of(reading: ArrayLike | pd.Series, names: Sequence[str]) -> np.ndarr
     except (TypeError, ValueError) as error:
         raise ValueError(f"{wanted}; got {shown(reading)}") from error
     if own.shape != (len(names),):
-        led = any(name.endswith(NEXT_ROW) for name in names)
-        raise ValueError(f"{wanted}; got shape {own.shape}{OF_ESTIMATOR if led else ''}")
+        raise ValueError(f"{wanted}; got shape {own.shape}{said_of_next_row(names)}")
     return own
 
 

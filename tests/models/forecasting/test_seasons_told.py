@@ -298,8 +298,13 @@ def test_a_reading_without_the_season_is_told_who_makes_it() -> None:
     days = pd.date_range("2024-01-01", periods=61, freq="D")
     rows = pd.DataFrame({"load": np.random.default_rng(0).normal(size=61)}, days)
     told = VARForecaster(orders=2, season=7).fit(rows[:60])
-    with pytest.raises(ValueError, match=r"got shape \(1,\); update and predict\(1\) of the fitted estimator make the"):
+    said = r"; \(next row\) is the value in the row after: update and predict of the fitted estimator take rows as"
+    with pytest.raises(ValueError, match=r"got shape \(1,\)" + said):
         told.forecaster_.online().update([1.0])
+    with pytest.raises(ValueError, match=r"^columns season sine 1 \(next row\), .* the table has load" + said):
+        told.forecaster_.online().update(rows.iloc[60])
+    with pytest.raises(ValueError, match=r"^column load is missing; the model needs [^:]*$"):
+        VARForecaster(orders=2).fit(rows).forecaster_.online().update(rows.iloc[0].rename({"load": "other"}))
     assert told.update(rows[60:]).predict(1).index[0] == days[60] + days.freq
     with pytest.raises(ValueError, match=r"got shape \(2,\)$"):
         VARForecaster(orders=2).fit(rows).forecaster_.online().update([1.0, 2.0])

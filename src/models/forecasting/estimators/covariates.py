@@ -19,6 +19,7 @@ from models.forecasting.estimators.calendar import (
     season_waves,
 )
 from models.forecasting.estimators.input import Rows, called_otherwise, is_label
+from models.forecasting.frame import NEXT_ROW
 from models.runtime.parameters import shown
 
 
@@ -61,7 +62,7 @@ class Columns(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """Returns the names of the columns as the model sees them: what is known of the row after is called so."""
         led = (*self.known, *names_of_waves(self.cycles, self.season))
-        return (*map(str, self.observed), *(f"{name} (next row)" for name in led))
+        return (*map(str, self.observed), *(f"{name}{NEXT_ROW}" for name in led))
 
     def known_rows(self, covariates: np.ndarray, index: Any, *, first: int) -> np.ndarray:
         """Returns what is known of rows whatever is observed in them: (time, leads).
