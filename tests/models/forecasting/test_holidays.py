@@ -65,6 +65,22 @@ def test_known_rows_on_other_days_than_the_next_working_ones_are_refused(days: l
     assert list(forecaster.predict(2, known=known).index) == list(known.index)
 
 
+@pytest.mark.parametrize("periods", [False, True], ids=["times", "periods"])
+def test_working_days_beside_days_are_told_of_and_beside_working_days_are_not(periods: bool) -> None:
+    rows = prices(HOLIDAYS["few"])
+    index = {"days": pd.date_range("2023-01-02", periods=304), "working days": ALL_DAYS[:304]}
+    parts = {name: prices([]).set_axis(own) for name, own in index.items()} | {"holidays": rows}
+    if periods:
+        parts = {name: part.to_period("D") for name, part in parts.items()}
+    LastValueForecaster().fit(
+        pd.concat({name: parts[name] for name in ("working days", "holidays")}, names=["of", "day"])
+    )
+    with pytest.warns(
+        UserWarning, match="^the rows of series holidays are 1 working day apart, and those of .* 1 day; each"
+    ):
+        LastValueForecaster().fit(pd.concat({name: parts[name] for name in ("days", "holidays")}, names=["of", "day"]))
+
+
 def test_a_figure_has_days_on_its_axis() -> None:
     axes: Any = LastValueForecaster().fit(prices(HOLIDAYS["few"])).plot(3, None)
     past, ahead = axes.lines[:2]

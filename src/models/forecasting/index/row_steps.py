@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.forecasting.index.steps import even_periods, even_step, months_apart, step_of, times_in
+from models.forecasting.index.working_days import skips_working_days
 
 LOOKED_AT = 64  # rows at the end of an index
 DAY = 23 * 3600e9  # nanoseconds of the shortest: from here on the steps of one calendar are of unlike lengths
@@ -54,7 +55,8 @@ def _counted(count: int, noun: str) -> str:
 
 
 def step_between(index: Any) -> Step | None:
-    """Returns the step at the end of an index; None where its rows tell none, or there are fewer than three."""
+    """Returns the step at the end of an index, also of working days of which some are missing; None where its rows
+    tell none, or there are fewer than three."""
     if index is None or len(index) < 3:
         return None
     if len(index) > LOOKED_AT:  # pandas keeps what it saw of an index, and not of its parts
@@ -62,7 +64,7 @@ def step_between(index: Any) -> Step | None:
     times = times_in(index)
     if times is not None:
         step = step_of(times)
-        if even_periods(index) is None and step is None:
+        if even_periods(index) is None and step is None and not skips_working_days(times):
             return None
         steps = np.diff(times.as_unit("ns").asi8)
         months = months_apart(times) if steps.min() > 27 * DAY else None
@@ -77,8 +79,8 @@ def step_between(index: Any) -> Step | None:
 
 
 def _has_weekends(times: Any, step: Any) -> bool | None:
-    """Says whether times hold a Saturday or a Sunday: False where they go on by working days, None for a few days in
-    which there is no weekend."""
+    """Says whether times hold a Saturday or a Sunday: False where they go on by working days, of which some may be
+    missing, None for a few days in which there is no weekend."""
     if bool((times.day_of_week >= MONDAY_TO_FRIDAY).any()):
         return True
-    return False if getattr(step, "freqstr", step) in WORKING_DAYS else None
+    return False if getattr(step, "freqstr", step) in WORKING_DAYS or skips_working_days(times) else None
