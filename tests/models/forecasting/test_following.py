@@ -133,7 +133,9 @@ def test_known_values_of_periods_of_another_frequency_are_refused_where_periods_
     ) as refused:
         forecaster.predict(3, known=data[["price"]][103:106].set_axis(days))
     assert "\n" not in str(refused.value)
-    forecaster.predict(3, known=data[["price"]][103:106])
+    for first in (103, 105):
+        ahead = forecaster.predict(3, known=data[["price"]][first : first + 3])
+        assert list(ahead.index) == list(months[first : first + 3])
 
 
 @pytest.mark.parametrize("kind", ["periods", "times"])

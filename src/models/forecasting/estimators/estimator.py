@@ -149,9 +149,9 @@ class ForecastingEstimator(BaseEstimator, ABC):
         goes on from the rows of `fit` and `update`. known: the covariates of the rows to come, `horizon` rows a series,
         as a table, or as an array, which has the order of `covariates` and not that of the table.
         Times and numbers of a table's index go on by their step, in their own zone. Working days of which some are
-        missing go on from Monday to Friday, or by those of `known`; where times are uneven in another way the rows
-        count 1, 2, …, or are the next periods. A `UserWarning` tells of series of X that are uneven where `fit` had
-        even ones, of another step, of no times where it had them, or less than `history_`. Raises TypeError and
+        missing go on from Monday to Friday, and uneven periods are the next ones, or both those of `known`; after other
+        uneven times the rows count 1, 2, …. A `UserWarning` tells of series of X that are uneven where `fit` had even
+        ones, of another step, of no times where it had them, or less than `history_`. Raises TypeError and
         ValueError for a horizon that is no whole number of at least 1, other columns, other rows of `known`, and where
         X tells no calendar or season to come: then times with and without a zone (`fit`, X) do not go together.
         """
