@@ -176,7 +176,10 @@ def _go_on_in_working_days(own: Any, tail: Any) -> bool:
     """Says whether dates after an end of working days, of which some are missing, are such; other rows and ends need
     not be."""
     times = times_in(tail) if _dated(tail) and _dated(own) else None
-    return times is None or not skips_working_days(times) or near_working_days(times_in(tail[-1:].append(own)))
+    if times is None or not skips_working_days(times):
+        return True
+    days: Any = times_in(tail[-1:].append(own))
+    return near_working_days(days)
 
 
 def _with_frequency(index: Any) -> str:

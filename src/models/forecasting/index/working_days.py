@@ -26,8 +26,8 @@ def skips_working_days(times: pd.DatetimeIndex) -> bool:
     """
     if len(times) < FEWEST_ROWS or not near_working_days(times):
         return False
-    first, last = times[[0, -1]].tz_localize(None).to_numpy().astype("datetime64[D]")
-    steps = int(np.busday_count(first, last))
+    days = times.tz_localize(None).to_numpy().astype("datetime64[D]")
+    steps = int(np.busday_count(days[0], days[-1]))
     return steps - (len(times) - 1) <= MOST_MISSING * steps
 
 
