@@ -137,8 +137,8 @@ def _check_known(group: Group, tail: Any, horizon: int, wanted: str) -> None:
         )
     if index is None and own is not None and not _go_on_in_working_days(own, tail):
         raise ValueError(
-            f"{wanted}, on working days after {tail[-1]}, of which at most {MOST_TOGETHER} side by side are left out; "
-            f"it has {own[0]} to {own[-1]}; give it theirs, or an array"
+            f"{wanted}, on working days at one time of day after {tail[-1]}, of which at most {MOST_TOGETHER} side by "
+            f"side are left out; it has {own[0]} to {own[-1]}; give it theirs, or an array"
         )
     if index is None or own is None or _are_of(own, index, index[0] - tail[-1]):
         return
