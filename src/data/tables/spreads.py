@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -65,12 +64,12 @@ def warn_of_spreads(parts: Mapping[str, np.ndarray], path: Path, columns: Sequen
     if found is None:
         return
     more = f", and {found.others} more sequences are as narrow" if found.others else ""
-    by_group = f"table.groupby({group!r})[{reprlib.repr(list(columns))}]"
-    way = f", with {by_group}.transform(lambda s: (s - s.mean()) / s.std())" if group else ""
+    by_group = f"table[columns] = table.groupby({group!r})[columns]"
+    way = f", with {by_group}.transform(lambda s: (s - s.mean()) / (s.std() or 1))" if group else ""
     warnings.warn(
         f"{path}: column {columns[found.column]!r} has a standard deviation of {found.own:.3g} in sequence "
         f"{list(parts)[found.series]}, and of {found.common:.3g} in all, each about its own mean{more}; all share one "
         f"unit, so its forecasts and intervals may be far off; standardise each by itself{way}, and put the forecasts "
-        "back",
+        "back, times its standard deviation plus its mean",
         stacklevel=2,
     )

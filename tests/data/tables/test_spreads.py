@@ -31,11 +31,12 @@ def test_a_narrow_sequence_is_named_with_a_remedy(time: str | None, tmp_path: Pa
     assert str(told.message) == (
         f"{path}: column 'sold' has a standard deviation of 0.705 in sequence south, and of 4.99e+04 in all, each "
         "about its own mean; all share one unit, so its forecasts and intervals may be far off; standardise each by "
-        "itself, with table.groupby('shop')[['sold']].transform(lambda s: (s - s.mean()) / s.std()), and put the "
-        "forecasts back"
+        "itself, with table[columns] = table.groupby('shop')[columns].transform(lambda s: (s - s.mean()) / (s.std() or "
+        "1)), and put the forecasts back, times its standard deviation plus its mean"
     )
     table = pd.read_csv(path)
-    table[columns] = table.groupby("shop")[columns].transform(lambda s: (s - s.mean()) / s.std())
+    command = str(told.message).partition(" by itself, with ")[2].partition(", and put")[0]
+    exec(command, {"table": table, "columns": columns})  # noqa: S102
     table.to_csv(path, index=False)
     load_table(path=path, columns=columns, group="shop", time=time)
 

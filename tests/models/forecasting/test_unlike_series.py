@@ -3,6 +3,7 @@ forecasts them."""
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from pathlib import Path
 from typing import Any
@@ -41,20 +42,54 @@ def test_the_series_of_the_least_spread_is_named_with_a_remedy_that_works() -> N
     assert ", and 1 more series are as narrow; all share one unit" in str(spread.message)
     assert "far behind a naive forecast over 1 to 10 steps in series small, column sold: " in str(behind.message)
     assert {Path(told.filename).name for told in (spread, behind)} == {Path(__file__).name}
-    by_group = table.groupby(level=0)
-    ahead = NoStateForecaster(lags=8).fit(by_group.transform(lambda s: (s - s.mean()) / s.std())).predict(7)
-    forecasts = ahead.mul(by_group.std()[ahead.columns], level=0).add(by_group.mean()[ahead.columns], level=0)
+
+
+def remedy(said: warnings.WarningMessage) -> str:
+    return str(said.message).partition(" by itself, with ")[2].partition(", and put")[0]
+
+
+def test_the_remedy_leaves_constant_columns_and_covariates() -> None:
+    table = shops(small=10 + wave(0), big=1e6 + 1e5 * wave(1)).assign(price=np.tile(wave(2), 2) + 5)
+    table["open"] = np.concatenate([np.ones(200), wave(3)])
+    columns, before = ["sold", "open"], table.copy()
+    forecaster = NoStateForecaster(lags=8, covariates="price")
+    exec(remedy(said_in_fit(forecaster, table[["sold", "price"]])[0]), {"X": table, "columns": columns})  # noqa: S102
+    assert (table.loc["small", "open"] == 0).all()
+    np.testing.assert_allclose(table.groupby(level=0)["sold"].std(), 1)
+    pd.testing.assert_series_equal(table["price"], before["price"])
+
+
+@pytest.mark.filterwarnings(NAIVE)
+def test_the_lines_of_the_docs_put_forecasts_and_intervals_back() -> None:
+    page = (Path(__file__).parents[3] / "docs/own-data.md").read_text(encoding="utf-8")
+    code = textwrap.dedent("        columns = " + page.partition("        columns = ")[2].partition("\n\n  ")[0])
+    table = shops(small=10 + wave(0), big=1e6 + 1e5 * wave(1), shut=np.full(200, 3.0))
+    names: dict[str, Any] = {"table": table.copy(), "forecaster": NoStateForecaster(lags=8)}
+    exec(compile(code, "own-data.md", "exec"), names)  # noqa: S102
     truth = np.sin(2 * np.pi * np.arange(200, 207) / 7)
-    np.testing.assert_allclose(forecasts.loc["small", "sold"], 10 + truth, atol=0.4)
-    np.testing.assert_allclose(forecasts.loc["big", "sold"], 1e6 + 1e5 * truth, atol=4e4)
+    for shop, level, size in (("small", 10, 1), ("big", 1e6, 1e5), ("shut", 3, 0)):
+        expected = level + size * truth
+        np.testing.assert_allclose(names["forecasts"].loc[shop, "sold"], expected, atol=0.4 * size + 0.1)
+        bounds = names["bounds"].loc[shop]
+        assert ((bounds["sold_lower"] < expected) & (expected < bounds["sold_upper"])).all()
 
 
 def test_a_list_of_series_has_a_remedy_of_its_own() -> None:
     parts = [wave(0), 100 * wave(1)]
     told, *_ = said_in_fit(NoStateForecaster(lags=8), parts)
     assert "in series 0, and of 50" in str(told.message)
-    assert "with [(x - x.mean(0)) / x.std(0) for x in X], and" in str(told.message)
-    assert not said_in_fit(NoStateForecaster(lags=8), [(x - x.mean(0)) / x.std(0) for x in parts])
+    way = remedy(told).removesuffix(" for these columns x")
+    assert not said_in_fit(NoStateForecaster(lags=8), [eval(way, {"np": np, "x": x}) for x in parts])  # noqa: S307
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_the_remedy_of_a_list_keeps_series_with_a_gap_or_a_constant_column(kind: Any) -> None:
+    part = np.stack([100 * wave(0), np.full(200, 3.0)], axis=1)
+    part[5, 0] = np.nan
+    told, *_ = said_in_fit(NoStateForecaster(lags=8), [kind(wave(0)[:, np.newaxis]), kind(part[:, :1])])
+    x = eval(remedy(told).removesuffix(" for these columns x"), {"np": np, "x": kind(part)})  # noqa: S307
+    assert np.isnan(np.asarray(x)).sum() == 1
+    np.testing.assert_allclose(np.nanstd(x, axis=0), [1, 0])
 
 
 ALIKE = {

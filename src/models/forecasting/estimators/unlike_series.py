@@ -19,8 +19,8 @@ FEWEST = 10  # observed values of a series, fewer of which tell nothing of its s
 NARROW = 0.1  # of the common standard deviation: from here on down a model of all loses to the last value
 ENOUGH = 0.5  # of the columns that have to be narrow: in many columns there is always one
 EACH_BY_ITSELF = {
-    "groups": "X.groupby(level=0).transform(lambda s: (s - s.mean()) / s.std())",
-    "list": "[(x - x.mean(0)) / x.std(0) for x in X]",
+    "groups": "X[columns] = X.groupby(level=0)[columns].transform(lambda s: (s - s.mean()) / (s.std() or 1))",
+    "list": "(x - np.nanmean(x, 0)) / np.maximum(np.nanstd(x, 0), 1e-300) for these columns x",
 }  # by how the series came
 GROUP_FIRST = "put the group first, with X.swaplevel().sort_index()"
 
@@ -79,8 +79,8 @@ def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Fo
     warnings.warn(
         f"column {targets[found.column]} has a standard deviation of {found.own:.3g} in series "
         f"{groups[found.series].key}, and of {found.common:.3g} in all, each about its own mean{more}; all share one "
-        "unit, so its forecasts and intervals may be far off; standardise each by itself, with "
-        f"{EACH_BY_ITSELF[form.grouping]}, and put the forecasts back",
+        "unit, so its forecasts and intervals may be far off; standardise the target columns of each by itself, with "
+        f"{EACH_BY_ITSELF[form.grouping]}, and put the forecasts back, times its standard deviation plus its mean",
         stacklevel=6,
     )
 
