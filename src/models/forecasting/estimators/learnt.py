@@ -99,6 +99,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     """Returns what an estimator with checked parameters learns from the rows. Raises ValueError for data that it cannot
     be fitted to."""
     columns, groups = checked_columns(estimator, rows)
+    unlike = say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation)
     parts = cut_parts(estimator, columns, groups)
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))
@@ -107,7 +108,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     learnt = Learnt(
         forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven
     )
-    return compared_with_naive(learnt, [group.key for group in groups])
+    return compared_with_naive(learnt, [] if unlike else [group.key for group in groups])
 
 
 def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
@@ -122,7 +123,6 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
     check_levels(rows)
     check_rows(groups, columns, estimator.validation)
     say_unlike_steps(groups)
-    say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation)
     check_season(groups, season or 0, estimator.validation)
     for group in groups:
         check_goes_on(columns, group.index)
@@ -216,7 +216,7 @@ def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
 
 def compared_with_naive(learnt: Learnt, keys: Sequence[Any]) -> Learnt:
     """Returns it with its residuals, and the mean squared errors of model and naive forecasts over the same entries.
-    keys: of the series."""
+    keys: of the series; none where these are not to be compared one by one."""
     longest = max(len(part.rows) - part.first for part in learnt.held_out)
     horizon = max(1, min(COMPARED, longest // 2))
     with threads_for(learnt.forecaster.model):
@@ -227,7 +227,8 @@ def compared_with_naive(learnt: Learnt, keys: Sequence[Any]) -> Learnt:
     scaled = {name: part / scale for name, part in residuals.items()}
     errors = {name: _mean_square(part, scored) for name, part in scaled.items()}
     ahead = naive_ahead(scaled, scored, learnt.columns.targets)
-    behind = far_behind(scaled, scored, series_of(learnt.held_out, keys, scale), learnt.columns.targets)
+    series = series_of(learnt.held_out, keys, scale) if keys else []
+    behind = far_behind(scaled, scored, series, learnt.columns.targets)
     return learnt._replace(residuals=residuals["model"], errors=errors, ahead=ahead, behind=behind)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from models.forecasting.estimators.held_out import HeldOut, origins_of
 
 FAR = 3.0  # times the mean squared error of a naive forecast, from which on a model is far behind
+FEWEST = 10  # forecasts of a series, fewer of which are far behind by chance
 MOST_NAMED = 3  # series that are named
 
 
@@ -34,8 +35,8 @@ class FarBehind(NamedTuple):
 
     @property
     def times(self) -> float:
-        """Returns how many times the naive forecast's error the model has, infinite where that has none."""
-        return self.model_error / self.error if self.error else np.inf
+        """Returns how many times the naive forecast's error the model has."""
+        return self.model_error / self.error
 
 
 def series_of(parts: Sequence[HeldOut], keys: Sequence[Any], scale: np.ndarray) -> list[Series]:
@@ -61,7 +62,8 @@ def far_behind(
     residuals: truth − forecast (forecast, horizon, column) in standard deviations by what forecasts, "model" and the
     naive ones. scored: which of them count, bool of that shape. Far behind is a mean squared error over all steps of
     more than `FAR` times the naive one's, and of more than the variance of the series: about its own mean it would be
-    less.
+    less. A column of a series with fewer than `FEWEST` forecasts does not count, nor one that a naive forecast has no
+    error in, as what is constant.
     """
     ends = np.cumsum([each.forecasts for each in series])
     found = []
@@ -74,10 +76,10 @@ def far_behind(
 
 
 def _mean_squares(residual: np.ndarray, scored: np.ndarray) -> np.ndarray:
-    """Returns the mean squares (column,) of what is scored, NaN where nothing is."""
+    """Returns the mean squares (column,) of what is scored, NaN where fewer than `FEWEST` forecasts are."""
     counts = scored.sum((0, 1))
     squared = np.square(np.where(scored, residual, 0.0)).sum((0, 1))
-    return np.where(counts > 0, squared / np.maximum(counts, 1), np.nan)
+    return np.where(scored.any(1).sum(0) >= FEWEST, squared / np.maximum(counts, 1), np.nan)
 
 
 def _worst(series: Series, errors: Mapping[str, np.ndarray], columns: Sequence[Any]) -> list[FarBehind]:
@@ -86,8 +88,9 @@ def _worst(series: Series, errors: Mapping[str, np.ndarray], columns: Sequence[A
     for place, column in enumerate(columns):
         ours = float(errors["model"][place])
         name = min(naive, key=lambda name: errors[name][place])
-        if ours > FAR * errors[name][place] and ours > series.variance[place]:
-            found.append(FarBehind(series.key, column, name, float(errors[name][place]), ours))
+        least = float(errors[name][place])
+        if ours > FAR * least > 0 and ours > series.variance[place]:
+            found.append(FarBehind(series.key, column, name, least, ours))
     return [max(found, key=lambda behind: behind.times)] if found else []
 
 
@@ -101,6 +104,5 @@ def said_of_series(behind: Sequence[FarBehind], steps: int) -> str:
     others = f"; and in {more} more series" if more > 0 else ""
     return (
         f"on the validation part this model is far behind a naive forecast over 1 to {steps} steps in {named}{others}, "
-        "by mean squared errors in standard deviations of all series; give these series a forecaster of their own, or "
-        "bring all to one unit"
+        "by mean squared errors in standard deviations of all series; give these series a forecaster of their own"
     )

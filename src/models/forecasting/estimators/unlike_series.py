@@ -66,23 +66,24 @@ def _spreads(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return own, counts
 
 
-def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Form, *, share: float) -> None:
-    """Warns of the narrowest of the series (`narrow_series`) by the target in which it is so.
+def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Form, *, share: float) -> bool:
+    """Returns whether there are narrow series (`narrow_series`), and warns of the narrowest by the target that shows it.
 
     share: of each series, its end, that is not fitted to.
     """
     parts = [cut(group.values[:, : len(targets)], share=share, context=0)[0] for group in groups]
     found = narrow_series(parts) if len(groups) > 1 else None
     if found is None:
-        return
+        return False
     more = f", and {found.others} more series are as narrow" if found.others else ""
     warnings.warn(
         f"column {targets[found.column]} has a standard deviation of {found.own:.3g} in series "
         f"{groups[found.series].key}, and of {found.common:.3g} in all, each about its own mean{more}; all share one "
         "unit, so its forecasts and intervals may be far off; standardise the target columns of each by itself, with "
         f"{EACH_BY_ITSELF[form.grouping]}, and put the forecasts back, times its standard deviation plus its mean",
-        stacklevel=6,
+        stacklevel=5,
     )
+    return True
 
 
 def say_unlike_steps(groups: Sequence[Group]) -> None:
