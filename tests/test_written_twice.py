@@ -101,3 +101,8 @@ def test_series_of_unlike_spread_are_told_alike(size: float, wide: int) -> None:
     ours, theirs = (told.narrow_series(parts) for told in (spreads, unlike_series))
     assert ours == theirs
     assert (ours is not None) == (size in {0.05} and wide < 3)
+
+
+def test_spreads_beyond_the_largest_number_are_no_numbers_in_silence() -> None:
+    parts = [1e200 * np.random.default_rng(seed).normal(size=(50, 1)) for seed in range(2)]
+    assert [told.narrow_series(parts) for told in (spreads, unlike_series)] == [None, None]

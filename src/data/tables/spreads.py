@@ -34,8 +34,8 @@ def narrow_series(parts: Sequence[np.ndarray]) -> NarrowSeries | None:
     parts: values (time, column) by series, NaN in gaps. A column of a series that is constant, or of which fewer than
     `FEWEST` values were observed, does not count.
     """
-    own, counts = (np.stack(each) for each in zip(*map(_spreads, parts), strict=True))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        own, counts = (np.stack(each) for each in zip(*map(_spreads, parts), strict=True))
         common = np.sqrt(np.nansum(counts * np.square(own), axis=0) / counts.sum(0))
         shares = own / common
     narrow = (shares < NARROW).mean(1) >= ENOUGH

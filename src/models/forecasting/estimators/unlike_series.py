@@ -43,8 +43,8 @@ def narrow_series(parts: Sequence[np.ndarray]) -> NarrowSeries | None:
     parts: values (time, column) by series, NaN in gaps. A column of a series that is constant, or of which fewer than
     `FEWEST` values were observed, does not count.
     """
-    own, counts = (np.stack(each) for each in zip(*map(_spreads, parts), strict=True))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        own, counts = (np.stack(each) for each in zip(*map(_spreads, parts), strict=True))
         common = np.sqrt(np.nansum(counts * np.square(own), axis=0) / counts.sum(0))
         shares = own / common
     narrow = (shares < NARROW).mean(1) >= ENOUGH
@@ -67,7 +67,7 @@ def _spreads(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Form, *, share: float) -> bool:
-    """Returns whether there are narrow series (`narrow_series`), and warns of the narrowest by the target that shows it.
+    """Returns whether there are narrow series (`narrow_series`), and warns of the narrowest by its target.
 
     share: of each series, its end, that is not fitted to.
     """
