@@ -63,7 +63,8 @@ def warn_of_spreads(parts: Mapping[str, np.ndarray], path: Path, columns: Sequen
     found = narrow_series(list(parts.values())) if len(parts) > 1 else None
     if found is None:
         return
-    more = f", and {found.others} more sequences are as narrow" if found.others else ""
+    others = "sequence is" if found.others == 1 else "sequences are"
+    more = f", and {found.others} more {others} as narrow" if found.others else ""
     by_group = f"table[columns] = table.groupby({group!r})[columns]"
     way = f", with {by_group}.transform(lambda s: (s - s.mean()) / (s.std() or 1))" if group else ""
     warnings.warn(

@@ -41,6 +41,13 @@ def test_a_narrow_sequence_is_named_with_a_remedy(time: str | None, tmp_path: Pa
     load_table(path=path, columns=columns, group="shop", time=time)
 
 
+@pytest.mark.parametrize(("narrow", "others"), [(2, "1 more sequence is"), (3, "2 more sequences are")])
+def test_sequences_that_are_as_narrow_are_counted(narrow: int, others: str, tmp_path: Path) -> None:
+    path = written(tmp_path, north=1e5 * WAVE, **{f"south{place}": WAVE for place in range(narrow)})
+    with pytest.warns(UserWarning, match=f"about its own mean, and {others} as narrow; all"):
+        load_table(path=path, columns=["sold"], group="shop")
+
+
 def test_unlike_levels_and_new_files_of_a_model_are_passed_over(tmp_path: Path) -> None:
     load_table(path=written(tmp_path, north=1e4 + WAVE, south=10 + WAVE), columns=["sold"], group="shop")
     path = written(tmp_path, north=1e6 * WAVE, south=WAVE)

@@ -40,7 +40,7 @@ def test_the_series_of_the_least_spread_is_named_once() -> None:
     spread, *others = said_in_fit(NoStateForecaster(lags=8), table)
     assert str(spread.message).startswith("column sold has a standard deviation of 0.7")
     assert " in series small, and of 4.1" in str(spread.message)
-    assert ", and 1 more series are as narrow; all share one unit" in str(spread.message)
+    assert ", and 1 more series is as narrow; all share one unit" in str(spread.message)
     assert Path(spread.filename).name == Path(__file__).name
     assert not any("far behind" in str(told.message) for told in others)
 

@@ -75,7 +75,7 @@ def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Fo
     found = narrow_series(parts) if len(groups) > 1 else None
     if found is None:
         return False
-    more = f", and {found.others} more series are as narrow" if found.others else ""
+    more = f", and {found.others} more series {'is' if found.others == 1 else 'are'} as narrow" if found.others else ""
     warnings.warn(
         f"column {targets[found.column]} has a standard deviation of {found.own:.3g} in series "
         f"{groups[found.series].key}, and of {found.common:.3g} in all, each about its own mean{more}; all share one "
