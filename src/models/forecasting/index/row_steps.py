@@ -9,7 +9,7 @@ import numpy as np
 from models.forecasting.index.steps import even_periods, even_step, months_apart, step_of, times_in
 from models.forecasting.index.working_days import skips_working_days
 
-LOOKED_AT = 64  # rows at the end of an index
+LAST_ROWS = 64  # of an index, which tell its step
 DAY = 23 * 3600e9  # nanoseconds of the shortest: from here on the steps of one calendar are of unlike lengths
 UNLIKE, UNLIKE_DAYS = 0.01, 0.25  # share by which steps differ, and those of at least a day, such as months
 MONDAY_TO_FRIDAY = 5  # days
@@ -59,8 +59,8 @@ def step_between(index: Any) -> Step | None:
     tell none, or there are fewer than three."""
     if index is None or len(index) < 3:
         return None
-    if len(index) > LOOKED_AT:  # pandas keeps what it saw of an index, and not of its parts
-        index = index[-LOOKED_AT:]
+    if len(index) > LAST_ROWS:  # pandas keeps what it saw of an index, and not of its parts
+        index = index[-LAST_ROWS:]
     times = times_in(index)
     if times is not None:
         step = step_of(times)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DATED = re.compile(r"(?=\w)(?!\d+$).*\d{4}|\d{1,2}[-/]\d{1,2}[-/]\d{2}\b")  # a year among other signs, or 31/12/24
-LOOKED_AT = 3  # texts at each end of an index
+TEXTS_LOOKED_AT = 3  # texts at each end of an index
 DAYS_LOOKED_AT = 8  # of times: more than a week
 BACKWARDS = "the times of the table's index go backwards; sort it by its index"
 GO_ON = "go on from Monday to Friday, holidays among them"  # where working days are missing
@@ -214,7 +214,7 @@ def holds_dates_as_texts(index: Any) -> bool:
 
     Names, numbers written as texts and times of day without a date are none.
     """
-    entries = [*index[:LOOKED_AT], *index[-LOOKED_AT:]]
+    entries = [*index[:TEXTS_LOOKED_AT], *index[-TEXTS_LOOKED_AT:]]
     return bool(entries) and all(isinstance(entry, str) and _is_date(entry) for entry in entries)
 
 
