@@ -200,7 +200,7 @@ class SeasonalNaiveForecaster(MethodEstimator):
     `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
-    sees_season = False
+    sees_season = sees_units = False
 
     def _method(self) -> Method:
         return Seasonal(season=season_of(self))
@@ -210,7 +210,7 @@ class SeasonalNaiveForecaster(MethodEstimator):
 class LastValueForecaster(MethodEstimator):
     """Forecasts the last value. Its parameters are those of `models.forecasting.estimators.estimator`."""
 
-    sees_season = False
+    sees_season = sees_units = False
 
     def _method(self) -> Method:
         return LastValue()

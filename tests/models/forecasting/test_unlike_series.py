@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import LastValueForecaster, NoStateForecaster, VARForecaster
+from models import LastValueForecaster, NoStateForecaster, SeasonalNaiveForecaster, VARForecaster
 from models.forecasting.estimators.series_behind import FarBehind, Series, far_behind, said_of_series
 
 NAIVE = "ignore:on the validation part a naive forecast"
@@ -91,6 +91,12 @@ def test_the_remedy_of_a_list_keeps_series_with_a_gap_or_a_constant_column(kind:
     x = eval(remedy(told).removesuffix(" for these columns x"), {"np": np, "x": kind(part)})  # noqa: S307
     assert np.isnan(np.asarray(x)).sum() == 1
     np.testing.assert_allclose(np.nanstd(x, axis=0), [1, 0])
+
+
+@pytest.mark.parametrize("naive", [LastValueForecaster(), SeasonalNaiveForecaster(season=7)])
+def test_only_the_intervals_of_naive_forecasts_depend_on_the_unit(naive: Any) -> None:
+    told, *_ = said_in_fit(naive, [wave(0), 100 * wave(1)])
+    assert ", so its intervals may be far off; standardise" in str(told.message)
 
 
 ALIKE = {

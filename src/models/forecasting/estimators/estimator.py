@@ -64,6 +64,7 @@ class ForecastingEstimator(BaseEstimator, ABC):
     validation: float = 0.1
     seed: int = 0
     sees_season: ClassVar[bool] = True  # whether the model is told where in its season a row lies
+    sees_units: ClassVar[bool] = True  # whether the units of the columns change its forecasts
 
     @abstractmethod
     def _check(self) -> None:

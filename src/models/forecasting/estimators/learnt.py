@@ -99,7 +99,8 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     """Returns what an estimator with checked parameters learns from the rows. Raises ValueError for data that it cannot
     be fitted to."""
     columns, groups = checked_columns(estimator, rows)
-    unlike = say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation)
+    off = "forecasts and intervals" if estimator.sees_units else "intervals"
+    unlike = say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation, off=off)
     parts = cut_parts(estimator, columns, groups)
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))

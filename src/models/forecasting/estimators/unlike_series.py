@@ -66,10 +66,10 @@ def _spreads(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return own, counts
 
 
-def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Form, *, share: float) -> bool:
+def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Form, *, share: float, off: str) -> bool:
     """Returns whether there are narrow series (`narrow_series`), and warns of the narrowest by its target.
 
-    share: of each series, its end, that is not fitted to.
+    share: of each series, its end, that is not fitted to. off: what the common unit spoils.
     """
     parts = [cut(group.values[:, : len(targets)], share=share, context=0)[0] for group in groups]
     found = narrow_series(parts) if len(groups) > 1 else None
@@ -79,7 +79,7 @@ def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Fo
     warnings.warn(
         f"column {targets[found.column]} has a standard deviation of {found.own:.3g} in series "
         f"{groups[found.series].key}, and of {found.common:.3g} in all, each about its own mean{more}; all share one "
-        "unit, so its forecasts and intervals may be far off; standardise the target columns of each by itself, with "
+        f"unit, so its {off} may be far off; standardise the target columns of each by itself, with "
         f"{EACH_BY_ITSELF[form.grouping]}, and put the forecasts back, times its standard deviation plus its mean",
         stacklevel=5,
     )
