@@ -9,7 +9,7 @@ import numpy as np
 
 from models.forecasting.estimators.held_out import HeldOut, origins_of
 
-FAR = 3.0  # times the mean squared error of a naive forecast, from which on a model is far behind
+FAR = 5.0  # times the mean squared error of a naive forecast, from which on a model is far behind
 FEWEST = 10  # forecasts of a series, fewer of which are far behind by chance
 MOST_NAMED = 3  # series that are named
 
