@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
@@ -111,15 +110,12 @@ def settings_in(varied: str) -> list[str]:
     return [part for part in SETTING.split(varied) if part]
 
 
-def apart(groups: Any, words: Sequence[list[str]]) -> list[list[str]]:
+def apart(groups: Iterable[str], words: Sequence[list[str]]) -> list[list[str]]:
     """Returns the words of each job that not all jobs of its group have. groups: of each job."""
-    places = pd.Series(range(len(words)))
-    found = list(words)
-    for _, own in places.groupby(groups.to_numpy()):
-        common = set.intersection(*(set(words[place]) for place in own))
-        for place in own:
-            found[place] = [each for each in words[place] if each not in common]
-    return found
+    jobs, common = list(zip(groups, words, strict=True)), dict[str, set[str]]()
+    for group, own in jobs:
+        common[group] = common.get(group, set(own)).intersection(own)
+    return [[each for each in own if each not in common[group]] for group, own in jobs]
 
 
 def short(setting: str) -> str:

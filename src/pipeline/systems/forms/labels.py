@@ -60,7 +60,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
     named = jobs.assign(
         data=names, arm=[", ".join([str(arm), *own]) for arm, own in zip(jobs["arm"], more, strict=True)],
         model=[own.model for own in told],
-        settings=apart(pd.Series(names), [own.of_models() for own in told]),
+        settings=apart(names, [own.of_models() for own in told]),
     )  # fmt: skip
     return named.drop_duplicates(["data", "arm", "seed"], ignore_index=True)
 
