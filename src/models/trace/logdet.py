@@ -116,10 +116,20 @@ def estimate_logdet(
     if own.size > most:
         refuse_few(most, steps)
     estimates = logdets_by_budget(own, most, tolerance, steps, seed)
-    estimate = until_sure(estimates, tolerance, own.rounded_to, f"raise steps, as steps={2 * steps} does")[-1]
+    advice = more_steps(steps, products, own.size)
+    estimate = until_sure(estimates, tolerance, own.rounded_to, advice)[-1]
     if not short_of_steps(estimate, tolerance):
-        warn_of_steps(estimate, steps)
+        warn_of_steps(estimate, steps, advice)
     return estimate
+
+
+def more_steps(steps: int, products: int | None, size: int) -> str:
+    """Returns what to ask for where so many steps leave too much: twice as many, with the products that they need, or
+    all rows of A where these are no more."""
+    needed = 2 * FEWEST * steps + LOOKED_AT
+    if needed >= size:
+        return f"give products={size}, with which it is exact"
+    return f"raise steps, as steps={2 * steps}{f', products={needed}' if products and products < needed else ''} does"
 
 
 def refuse_few(products: int, steps: int) -> None:
@@ -133,12 +143,12 @@ def refuse_few(products: int, steps: int) -> None:
         )
 
 
-def warn_of_steps(estimate: LogdetEstimate, steps: int) -> None:
-    """Warns where the larger part of the standard error is that of the Lanczos steps."""
+def warn_of_steps(estimate: LogdetEstimate, steps: int, advice: str) -> None:
+    """Warns where the larger part of the standard error is that of the Lanczos steps, with what to do."""
     if estimate.quadrature_error > MOST_OF_IT * estimate.standard_error:
         warnings.warn(
             f"{steps} Lanczos steps leave an error of about {estimate.quadrature_error:.2g}, more than the vectors do; "
-            f"raise steps, as steps={2 * steps} does",
+            f"{advice}",
             stacklevel=3,
         )
 

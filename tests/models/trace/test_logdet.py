@@ -12,7 +12,7 @@ import torch
 from scipy.sparse.linalg import aslinearoperator
 
 from models.trace.estimate import estimate_trace
-from models.trace.logdet import estimate_logdet
+from models.trace.logdet import estimate_logdet, more_steps
 from models.trace.oracles import OracleError
 
 SIZE = 300
@@ -48,6 +48,19 @@ def test_too_few_steps_are_part_of_the_error_and_said() -> None:
         few = estimate_logdet(matrix, products=20 * 10 + 2, steps=20)
     assert few.standard_error > few.quadrature_error > 50
     assert estimate_logdet(positive(10), products=202, steps=20).quadrature_error < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("steps", "products", "advice"),
+    [
+        (20, 122, "raise steps, as steps=40, products=162 does"),
+        (20, 162, "raise steps, as steps=40 does"),
+        (20, None, "raise steps, as steps=40 does"),
+        (63, 400, "give products=500, with which it is exact"),
+    ],
+)
+def test_more_steps_are_advised_with_the_products_that_they_need(steps: int, products: int | None, advice: str) -> None:
+    assert more_steps(steps, products, 500) == advice
 
 
 def test_the_log_determinant_of_a_small_matrix_is_exact() -> None:
