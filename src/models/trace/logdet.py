@@ -128,7 +128,7 @@ def more_steps(steps: int, products: int | None, size: int) -> str:
     all rows of A where these are no more."""
     needed = 2 * FEWEST * steps + LOOKED_AT
     if needed >= size:
-        return f"give products={size}, with which it is exact"
+        return f"with products={size} it is exact"
     return f"raise steps, as steps={2 * steps}{f', products={needed}' if products and products < needed else ''} does"
 
 

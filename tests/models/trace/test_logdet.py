@@ -56,7 +56,7 @@ def test_too_few_steps_are_part_of_the_error_and_said() -> None:
         (20, 122, "raise steps, as steps=40, products=162 does"),
         (20, 162, "raise steps, as steps=40 does"),
         (20, None, "raise steps, as steps=40 does"),
-        (63, 400, "give products=500, with which it is exact"),
+        (63, 400, "with products=500 it is exact"),
     ],
 )
 def test_more_steps_are_advised_with_the_products_that_they_need(steps: int, products: int | None, advice: str) -> None:
