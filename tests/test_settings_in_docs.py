@@ -1,0 +1,71 @@
+"""The pages of settings name every setting that a choice of conf/ has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("configuration", "theory", "cluster")
+VALUES = (
+    "experiment",
+    "contender",
+    "space",
+    "size",
+    "budget",
+    "reader",
+)  # groups whose choices set what others declare
+ELSEWHERE = {
+    "data.name",  # which graph a choice of data is; no one sets it
+    "tune.trial",  # the multirun sets it
+    "datasets.precipitation.source",  # as data.source of data=precipitation
+    "datasets.precipitation.root",
+    "model.uri",  # given as model=URI
+}
+FILES = sorted(
+    path.relative_to(ROOT / "conf") for path in (ROOT / "conf").glob("*/*.yaml") if path.parent.name not in VALUES
+)
+
+
+def named() -> set[str]:
+    """Returns the words that stand as code on the pages."""
+    texts = "\n".join((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
+    return {word for code in re.findall(r"`([^`\n]+)`", texts) for word in re.findall(r"[A-Za-z_][\w.]*", code)}
+
+
+def keys(node: dict[str, Any], section: str) -> Iterator[str]:
+    """Yields the names of all settings below a section."""
+    for key, value in node.items():
+        if key in ("defaults", "hydra") or key.startswith("_"):
+            continue
+        if isinstance(value, dict):
+            yield from keys(value, f"{section}{key}.")
+        else:
+            yield f"{section}{key}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_the_pages_name_every_setting(path: Path) -> None:
+    text = (ROOT / "conf" / path).read_text(encoding="utf-8")
+    section = "" if "@package _global_" in text else f"{path.parent}."
+    words = named()
+    unnamed = [
+        key
+        for key in keys(yaml.safe_load(text) or {}, section)
+        if key not in ELSEWHERE and not {key, key.partition(".")[2], key.rpartition(".")[2]} & words
+    ]
+    assert not unnamed
+
+
+def test_a_setting_that_no_page_names_is_seen() -> None:
+    assert list(keys({"estimate": {"trials": 1, "more": {"of": 2}}, "defaults": []}, "")) == [
+        "estimate.trials",
+        "estimate.more.of",
+    ]
+    assert "estimate.trials" in named()
+    assert "estimate.more.of" not in named()
