@@ -104,3 +104,12 @@ def test_a_warning_names_the_line_that_asked_for_the_forecast() -> None:
         with pytest.warns(UserWarning, match="the forecast diverges") as told:
             ask()
         assert told[0].filename == __file__
+
+
+def test_a_warning_names_the_line_that_asked_an_estimator() -> None:
+    rows = np.random.default_rng(0).normal(size=300)
+    estimator = VARForecaster(orders=[1], validation=0.2).fit(rows)
+    for ask in (estimator.predict, estimator.predict_interval):
+        with pytest.warns(UserWarning, match="the forecast diverges") as told:
+            ask(2, X=1e9 * rows)
+        assert [each.filename for each in told] == [__file__]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from models.forecasting.backtest import BacktestResult
 from models.forecasting.estimators.asked_rows import MOST_STEPS
+from models.forecasting.estimators.attributes import FittedAttributes
 from models.forecasting.estimators.checks import check_coverage, check_shared_parameters
 from models.forecasting.estimators.following import following, index_ahead, known_ahead, known_to_come
 from models.forecasting.estimators.histories import in_order_of, read_histories
 from models.forecasting.estimators.input import Form, Rows, handed_back, of_labels, read
-from models.forecasting.estimators.learnt import Learnt, learn
+from models.forecasting.estimators.learnt import learn
 from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
 from models.forecasting.estimators.scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.filtering import MaskedSequences
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ForecastingEstimator(BaseEstimator, ABC):
+class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
     """Is what all forecasters share. They take tables of pandas, arrays (time, feature) or (time,), and lists of these.
 
     Rows are time steps of equal length and columns are features; NaN is a gap, which nothing is put into. A table
@@ -104,45 +104,6 @@ class ForecastingEstimator(BaseEstimator, ABC):
         learnt.say()  # may raise, where warnings are errors
         self._learnt, self._positions, self._all_rows = learnt, positions, rows
 
-    @property
-    def forecaster_(self) -> Any:
-        """Returns the fitted `models.forecasting.forecaster.Forecaster`."""
-        return self._fitted().forecaster
-
-    @property
-    def history_(self) -> int:
-        """Returns how many rows of a series the model wants before its first forecast, see `Forecaster.history`."""
-        return self._fitted().forecaster.history
-
-    @property
-    def chosen_(self) -> dict[str, Any]:
-        """Returns what the validation part chose: lags and ridges, say."""
-        return dict(self._fitted().chosen)
-
-    @property
-    def validation_errors_(self) -> dict[str, np.ndarray]:
-        """Returns the mean squared error of forecasts of the validation part, (horizon,) each, in standard deviations
-        of the part fitted to, a mean over the targets; by what forecasts: "model", "last value", "season before"."""
-        return dict(self._fitted().errors)
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Returns the names of the columns that the data had."""
-        return np.array(self._fitted().labels, dtype=object)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Returns how many columns the data had."""
-        return len(self._fitted().labels)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learnt")
-
-    def _fitted(self) -> Learnt:
-        if not hasattr(self, "_learnt"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit first")
-        return self._learnt
-
     def predict(self, horizon: int, X: Any = None, *, known: Any = None) -> Any:
         """Returns the forecast of the `horizon` rows after the last one, in the units and the form of the data.
 
@@ -156,19 +117,22 @@ class ForecastingEstimator(BaseEstimator, ABC):
         ValueError for a horizon that is no whole number of at least 1, other columns, other rows of `known`, and where
         X tells no calendar or season to come: then times with and without a zone (`fit`, X) do not go together.
         """
-        learnt = self._fitted()
+        self._fitted()
         whole_number("horizon", horizon, most=MOST_STEPS)
         positions, form = self._positions_of(None if X is None else self._histories(X))
-        covariates = known_ahead(known, learnt.columns.known, positions, horizon, form)
+        return self._ahead(horizon, positions, form, known)
+
+    def _ahead(self, horizon: int, positions: Mapping[Any, Position], form: Form, known: Any) -> Any:
+        """Returns the forecasts from some positions, in the form of the data, see `predict`."""
+        learnt = self._fitted()
+        columns, forecasts = learnt.columns, []
+        covariates = known_ahead(known, columns.known, positions, horizon, form)
         indices = [index_ahead(positions[key].tail, horizon, covariates[key].index) for key in positions]
         with threads_for(learnt.forecaster.model):
-            forecasts = [self._forecast(positions[key], covariates[key].values) for key in positions]
-        return handed_back(forecasts, list(positions), indices, learnt.columns.targets, form)
-
-    def _forecast(self, position: Position, covariates: np.ndarray) -> np.ndarray:
-        learnt = self._fitted()
-        known = known_to_come(learnt.columns, position, covariates)
-        return forecast(learnt.forecaster, learnt.columns, position, known)
+            for key, position in positions.items():
+                to_come = known_to_come(columns, position, covariates[key].values)
+                forecasts.append(forecast(learnt.forecaster, columns, position, to_come))
+        return handed_back(forecasts, list(positions), indices, columns.targets, form)
 
     def _histories(self, data: Any) -> Rows:
         return read_histories(data, self._fitted(), self._positions)
@@ -195,8 +159,8 @@ class ForecastingEstimator(BaseEstimator, ABC):
         check_coverage(coverage)
         whole_number("horizon", horizon, most=MOST_STEPS)
         radii = interval_radii(learnt, horizon, coverage)
-        ahead = self.predict(horizon, X, known=known)
-        return bounds(ahead, radii, learnt.columns.targets)
+        positions, form = self._positions_of(None if X is None else self._histories(X))
+        return bounds(self._ahead(horizon, positions, form, known), radii, learnt.columns.targets)
 
     def update(self, new_rows: Any, *, refit: bool = False) -> Self:
         """Takes rows that follow those seen so far, and returns the estimator; forecasts then go on from the last one.

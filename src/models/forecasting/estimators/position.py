@@ -126,5 +126,5 @@ def forecast(forecaster: Forecaster, columns: Columns, position: Position, known
         raise ValueError(
             f"the forecast diverges {step} step{'s' * (step > 1)} ahead; ask for fewer steps or fit another model"
         )
-    warn_if_diverged(rolled[:, : len(columns.targets)], stacklevel=4)
+    warn_if_diverged(rolled[:, : len(columns.targets)], stacklevel=5)
     return forecasts
