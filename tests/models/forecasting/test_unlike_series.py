@@ -96,7 +96,7 @@ def test_the_remedy_of_a_list_keeps_series_with_a_gap_or_a_constant_column(kind:
 @pytest.mark.parametrize("naive", [LastValueForecaster(), SeasonalNaiveForecaster(season=7)])
 def test_only_the_intervals_of_naive_forecasts_depend_on_the_unit(naive: Any) -> None:
     told, *_ = said_in_fit(naive, [wave(0), 100 * wave(1)])
-    assert ", so its intervals may be far off; standardise" in str(told.message)
+    assert ", so its intervals may be far off; fit with standardise=" in str(told.message)
 
 
 ALIKE = {

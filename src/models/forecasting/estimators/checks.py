@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from models.forecasting.estimators.covariates import check_calendar
-from models.runtime.parameters import number, shown, whole_number
+from models.runtime.parameters import number, one_of, shown, whole_number
+
+STANDARDISE = ("all", "each")  # series in one unit together, or each in its own
 
 
 def check_lags(value: Any) -> None:
@@ -27,6 +29,7 @@ def check_shared_parameters(estimator: Any) -> None:
     whole_number("seed", estimator.seed, least=0)
     number("validation", estimator.validation, above=0.0, below=1.0)
     season_of(estimator)
+    one_of("standardise", estimator.standardise, STANDARDISE)
     check_calendar(estimator.calendar)
 
 

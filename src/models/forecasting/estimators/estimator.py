@@ -20,6 +20,7 @@ from models.forecasting.estimators.input import Form, Rows, handed_back, of_labe
 from models.forecasting.estimators.learnt import learn
 from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
 from models.forecasting.estimators.scores import backtested, bounds, interval_radii, one_step, skill
+from models.forecasting.estimators.series_units import widened
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
 from models.runtime.parameters import path, whole_number, yes_or_no
@@ -49,6 +50,13 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
       time or number says, if the index has even steps where it ends, or working days: a row that is missing moves no
       other. Else rows are counted, and other series than those fitted to have no place in the season.
     * validation: the share of each series, its end, that makes choices and intervals, and is not fitted to.
+    * standardise: "all" gives each column one unit, its mean and standard deviation over all series; "each" gives each
+      series its own, of the part of it that is fitted to (a column that is constant there: its mean and 1), in all
+      columns but the covariates. Then errors of small series count as much as those of large ones, intervals are as
+      wide as their series varies, and `forecaster_` works in these units. A series of X has the units of the group of
+      `fit` with its name. Any other, and each in a list or alone, has those of its own rows: 10 values at least that
+      are not all alike, all rows in `predict`, `predict_one_step` and `score`, and in `backtest` those before the first
+      forecast.
     * seed: of everything that is drawn.
 
     After `fit`: `forecaster_`, the model with its units; `history_`, how many rows it wants; `chosen_`, what the
@@ -62,6 +70,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
     calendar: Any = None
     season: int | None = None
     validation: float = 0.1
+    standardise: str = "all"
     seed: int = 0
     sees_season: ClassVar[bool] = True  # whether the model is told where in its season a row lies
     sees_units: ClassVar[bool] = True  # whether the units of the columns change its forecasts
@@ -99,8 +108,8 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
     def _fit_to(self, rows: Rows) -> None:
         check_shared_parameters(self)
         self._check()
-        learnt = learn(self, rows)
-        positions = positions_of(learnt.forecaster, learnt.columns, of_labels(rows, learnt.columns.labels))
+        learnt, groups = learn(self, rows)
+        positions = positions_of(learnt.forecaster, learnt.columns, groups)
         learnt.say()  # may raise, where warnings are errors
         self._learnt, self._positions, self._all_rows = learnt, positions, rows
 
@@ -134,8 +143,8 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
                 forecasts.append(forecast(learnt.forecaster, columns, position, to_come))
         return handed_back(forecasts, list(positions), indices, columns.targets, form)
 
-    def _histories(self, data: Any) -> Rows:
-        return read_histories(data, self._fitted(), self._positions)
+    def _histories(self, data: Any, *, first: int | None = None) -> Rows:
+        return read_histories(data, self._fitted(), self._positions, first=first)
 
     def _positions_of(self, rows: Rows | None) -> tuple[dict[Any, Position], Form]:
         learnt = self._fitted()
@@ -160,7 +169,8 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         whole_number("horizon", horizon, most=MOST_STEPS)
         radii = interval_radii(learnt, horizon, coverage)
         positions, form = self._positions_of(None if X is None else self._histories(X))
-        return bounds(self._ahead(horizon, positions, form, known), radii, learnt.columns.targets)
+        by_series = [widened(radii, position.units) for position in positions.values()]
+        return bounds(self._ahead(horizon, positions, form, known), by_series, learnt.columns.targets)
 
     def update(self, new_rows: Any, *, refit: bool = False) -> Self:
         """Takes rows that follow those seen so far, and returns the estimator; forecasts then go on from the last one.
@@ -207,9 +217,9 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         """Returns the skill of one-step predictions of X over the last value: 1 − MSE / MSE of the last value.
 
         Both are mean squared errors of all targets over the entries that were observed, and were in the row before too,
-        in standard deviations of the part fitted to, so that no unit outweighs another. 1 is perfect, 0 as good as the
-        last value, and below 0 is worse: higher is better. Raises ValueError for other columns, for values too large to
-        be squared, and where nothing changes from row to row.
+        in standard deviations (`standardise` says of what), so that no unit outweighs another. 1 is perfect, 0 as good
+        as the last value, and below 0 is worse: higher is better. Raises ValueError for other columns, for values too
+        large to be squared, and where nothing changes from row to row.
         """
         return skill(self._fitted(), self._histories(X))
 
@@ -222,8 +232,8 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         `.by_horizon()` of the result has the errors. Raises ValueError as `models.forecasting.backtest.backtest` does.
         """
         ahead, apart = whole_number("horizon", horizon, most=MOST_STEPS), whole_number("step", step)
-        rows = self._histories(X)
         seen = max(1, self.history_) if first is None else whole_number("first", first)
+        rows = self._histories(X, first=seen)
         return backtested(self._fitted(), rows, first=seen, step=apart, horizon=ahead)
 
     def plot(

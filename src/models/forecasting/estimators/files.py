@@ -18,6 +18,7 @@ from models.forecasting.estimators.input import TAIL, Form
 from models.forecasting.estimators.learnt import Learnt
 from models.forecasting.estimators.position import Position
 from models.forecasting.forecaster import load_forecaster, save_forecaster
+from models.numerics.standardisation import Standardisation
 from models.runtime.plain import class_name, made_of, plain
 from models.runtime.saved import readable
 from models.runtime.whole_folder import folder_written_whole
@@ -67,6 +68,8 @@ def _numbers(learnt: Learnt, positions: Mapping[Any, Position]) -> dict[str, np.
     arrays |= {f"held_out/{place}": part.rows for place, part in enumerate(learnt.held_out)}
     for place, position in enumerate(positions.values()):
         arrays[f"last/{place}"] = position.last
+        if position.units is not None:
+            arrays[f"units/{place}"] = torch.stack(position.units).numpy()
         arrays |= {f"state/{place}/{i}": part.cpu().numpy() for i, part in enumerate(position.state)}
     return arrays
 
@@ -226,5 +229,8 @@ def _positions_of(
     positions = {}
     for place, each in enumerate(series):
         state = tuple(torch.from_numpy(arrays[f"state/{place}/{i}"]) for i in range(tensors))
-        positions[key_of(each["key"])] = Position(state, arrays[f"last/{place}"], each["rows"], index_of(each["index"]))
+        saved = arrays.get(f"units/{place}")  # none where all share one unit
+        units = None if saved is None else Standardisation(*torch.from_numpy(saved))
+        last, tail = arrays[f"last/{place}"], index_of(each["index"])
+        positions[key_of(each["key"])] = Position(state, last, each["rows"], tail, units=units)
     return positions

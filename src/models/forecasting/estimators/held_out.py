@@ -10,6 +10,7 @@ import torch
 
 from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.input import Group
+from models.forecasting.estimators.series_units import in_units
 from models.forecasting.estimators.zones import in_clocks
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.forecaster import Forecaster
@@ -22,21 +23,22 @@ MOST_ORIGINS = 1000  # forecasts of the held-out part whose errors are looked at
 
 
 class HeldOut(NamedTuple):
-    """Holds rows (time, d) as the model sees them, in the data's own units, and the first that is held out: the rows
-    before it are there for the state and for lags."""
+    """Holds rows (time, d) as the model sees them, in the units that the forecaster takes, and the first that is held
+    out: the rows before it are there for the state and for lags."""
 
     rows: np.ndarray
     first: int
 
 
 def rows_of(columns: Columns, group: Group) -> np.ndarray:
-    """Returns the rows of a series as the model sees them, (time, observed + leads).
+    """Returns the rows of a series as the model sees them, (time, observed + leads), the observed columns in its own
+    units where it has them.
 
     The row after the last is not there: what is known of it is taken to be as of the last. No row depends on it.
     """
     seen = len(columns.observed)
     known = columns.known_rows(group.values[:, seen:], in_clocks(group.index, group.zone), first=0)
-    return led(group.values[:, :seen], known, known[-1])
+    return led(in_units(group.values[:, :seen], group.units), known, known[-1])
 
 
 def cut(rows: np.ndarray, *, share: float, context: int) -> tuple[np.ndarray, HeldOut]:
@@ -70,7 +72,7 @@ def origins_of(part: HeldOut) -> np.ndarray:
 def forecasts_from(
     forecaster: Forecaster, columns: Columns, rows: np.ndarray, origins: np.ndarray, horizon: int
 ) -> np.ndarray:
-    """Returns forecasts (origin, horizon, target) in the data's own units, each from the rows before its origin and
+    """Returns forecasts (origin, horizon, target) in the units of the rows, each from the rows before its origin and
     what is known of those after it.
 
     rows (time, d): as `rows_of` makes them. What is known beyond the end is taken to be the mean; a gap in what is

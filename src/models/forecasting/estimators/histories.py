@@ -11,6 +11,7 @@ import numpy as np
 from models.forecasting.estimators.covariates import Columns, FromStart
 from models.forecasting.estimators.input import Form, Group, Rows, of_labels, read
 from models.forecasting.estimators.learnt import Learnt
+from models.forecasting.estimators.own_units import units_beside
 from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.row_checks import say_uneven
 from models.forecasting.estimators.zones import beside
@@ -19,13 +20,14 @@ from models.forecasting.index.row_steps import step_between
 from models.forecasting.index.steps import step_of, times_in
 
 
-def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position]) -> Rows:
+def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position], *, first: int | None = None) -> Rows:
     """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
     columns in the order of `Columns.labels` and times as `models.forecasting.estimators.zones.beside` has them.
 
     An array has its columns in the order of the data fitted to (`Learnt.labels`), a table goes by their names.
-    positions: where the data fitted to end. Warns of uneven times where theirs are even, of an index without times
-    where they have them, and of another step than theirs.
+    positions: where the data fitted to end. first: how many rows tell the unit of a series that `fit` did not see, see
+    `models.forecasting.estimators.own_units.units_beside`. Warns of uneven times where theirs are even, of an index
+    without times where they have them, and of another step than theirs.
     Raises TypeError and ValueError as `models.forecasting.estimators.input.read` does, and ValueError for times with a
     zone beside such without where calendar or season go by them, and where the season counts the rows fitted to, so
     that it is not known which row of it the series begin in.
@@ -41,6 +43,8 @@ def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position])
     if not learnt.columns.by_times:  # else X is refused without them
         _say_other_kind(groups, tails)
     _say_other_step(groups, tails)
+    alike = began or rows.form.grouping == learnt.form.grouping == "groups"
+    groups = units_beside(groups, learnt.columns, positions, alike=alike, first=first)
     return rows._replace(groups=groups, labels=learnt.columns.labels)
 
 

@@ -15,6 +15,8 @@ from models.runtime.arrays import for_numpy
 if TYPE_CHECKING:
     import pandas as pd
 
+    from models.numerics.standardisation import Standardisation
+
 Kind = Literal["frame", "array", "vector"]
 Grouping = Literal["one", "list", "groups"]
 TAIL = 64  # rows of an index that are kept, to go on from
@@ -36,13 +38,14 @@ class Form(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Group:
     """Holds one series: its key (a place in the list, or the group's name), values (time, column), NaN where nothing
-    was observed, the index of its rows (None for an array), and the zone that calendar and season read its times in
-    (None: as they are)."""
+    was observed, the index of its rows (None for an array), the zone that calendar and season read its times in
+    (None: as they are), and the units of its observed columns (None: those that all series share)."""
 
     key: Any
     values: np.ndarray
     index: pd.Index | None
     zone: Any = None
+    units: Standardisation | None = None
 
     def followed_by(self, later: Group) -> Group:
         """Returns the series with later rows of its own after it."""

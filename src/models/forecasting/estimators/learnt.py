@@ -14,6 +14,7 @@ from models.forecasting.estimators.covariates import Columns, columns_of
 from models.forecasting.estimators.following import check_goes_on
 from models.forecasting.estimators.held_out import HeldOut, cut, forecasts_from, origins_of, rows_of, scored_parts
 from models.forecasting.estimators.input import Form, Group, Rows, of_labels
+from models.forecasting.estimators.own_units import finite_units, unchanged_first, with_own_units
 from models.forecasting.estimators.row_checks import check_rows, check_season, is_uneven
 from models.forecasting.estimators.series_behind import FarBehind, far_behind, said_of_series, series_of
 from models.forecasting.estimators.unlike_series import check_levels, say_unlike_spreads, say_unlike_steps
@@ -24,7 +25,7 @@ from models.forecasting.known_ahead import from_first
 from models.forecasting.naive_ahead import NaiveAhead, naive_ahead, said_of_naive
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
-from models.forecasting.series import FIRST_SCORED, standardised, units_of
+from models.forecasting.series import FIRST_SCORED, standardised
 from models.numerics.standardisation import Standardisation
 from models.numerics.ties import NEAR_TIE
 from models.runtime.seeding import generators_of
@@ -95,12 +96,17 @@ class Learnt(NamedTuple):
         return f"; {steps[0]} steps ahead it diverges, beyond {DIVERGED:g} times that of the mean" if len(steps) else ""
 
 
-def learn(estimator: Any, rows: Rows) -> Learnt:
-    """Returns what an estimator with checked parameters learns from the rows. Raises ValueError for data that it cannot
-    be fitted to."""
+def learn(estimator: Any, rows: Rows) -> tuple[Learnt, list[Group]]:
+    """Returns what an estimator with checked parameters learns from the rows, and the series as it takes them.
+
+    Raises ValueError for data that it cannot be fitted to.
+    """
     columns, groups = checked_columns(estimator, rows)
-    off = "forecasts and intervals" if estimator.sees_units else "intervals"
-    unlike = say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation, off=off)
+    if estimator.standardise == "each":
+        unlike, groups = False, with_own_units(groups, columns, share=estimator.validation)
+    else:
+        off = "forecasts and intervals" if estimator.sees_units else "intervals"
+        unlike = say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation, off=off)
     parts = cut_parts(estimator, columns, groups)
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
     observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))
@@ -109,7 +115,7 @@ def learn(estimator: Any, rows: Rows) -> Learnt:
     learnt = Learnt(
         forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven
     )
-    return compared_with_naive(learnt, [] if unlike else [group.key for group in groups])
+    return compared_with_naive(learnt, [] if unlike else [group.key for group in groups]), groups
 
 
 def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
@@ -131,7 +137,8 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
 
 
 class CutParts(NamedTuple):
-    """Holds the units of the rows fitted to, these rows in them, and the rows held out in units of the data."""
+    """Holds the units of the rows fitted to, these rows in them, and the rows held out in units of the data, or of each
+    series where it has its own."""
 
     units: Standardisation
     train: MaskedSequences
@@ -142,10 +149,9 @@ def cut_parts(estimator: Any, columns: Columns, groups: Sequence[Group]) -> CutP
     """Returns the parts of the series. Raises ValueError for values whose standard deviation is not finite."""
     series = [rows_of(columns, group) for group in groups]
     fitted_to = [cut(part, share=estimator.validation, context=0)[0] for part in series]
-    with np.errstate(over="ignore", invalid="ignore"):  # of which the next line speaks
-        units = units_of(fitted_to)
-    if not all(bool(part.isfinite().all()) for part in units):
-        raise ValueError("values of X are too large for a standard deviation in double precision; rescale them")
+    units = finite_units(fitted_to)
+    if groups[0].units is not None:
+        units = unchanged_first(units, len(columns.observed))
     seen = [from_first(part, columns.leads) for part in fitted_to]
     train = standardised(seen, units, first_step=FIRST_SCORED)
     context = context_of(estimator, train, columns, max(len(part) for part in series))
@@ -173,7 +179,7 @@ def context_of(estimator: Any, train: MaskedSequences, columns: Columns, longest
 
 
 def residuals(learnt: Learnt, horizon: int) -> np.ndarray:
-    """Returns truth − forecast (forecast, horizon, target) of forecasts of the held-out part, in the data's own units;
+    """Returns truth − forecast (forecast, horizon, target) of forecasts of the held-out part, in units of `HeldOut`;
     NaN where nothing was observed.
 
     Raises ValueError where a forecast diverges.

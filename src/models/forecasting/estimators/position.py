@@ -14,6 +14,7 @@ from torch import Tensor
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.input import TAIL, Group, as_range
+from models.forecasting.estimators.series_units import in_units, restored
 from models.forecasting.estimators.zones import in_clocks
 from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
 from models.forecasting.forecaster import Forecaster
@@ -25,12 +26,15 @@ from models.runtime.threads import threads_for
 if TYPE_CHECKING:
     import pandas as pd
 
+    from models.numerics.standardisation import Standardisation
+
 BLOCK = 4096  # rows whose states are held at once
 
 
 class Position(NamedTuple):
-    """Says where a series ends: the state before its last row, what was observed in that row, (column,) in the data's
-    own units, how many rows there were, the end of its index, and the zone that clocks are read in (`Group.zone`).
+    """Says where a series ends: the state before its last row, what was observed in that row, (column,) in the units
+    that the forecaster takes, how many rows there were, the end of its index, and the zone that clocks are read in and
+    the units of the series (`Group.zone`, `Group.units`).
 
     The last row waits, because what is known of the row after it belongs to it (`models.forecasting.known_ahead`).
     """
@@ -40,6 +44,7 @@ class Position(NamedTuple):
     rows: int
     tail: pd.Index | None
     zone: Any = None
+    units: Standardisation | None = None
 
 
 def moved_on(model: Any, state: State, values: Tensor, mask: Tensor) -> State:
@@ -56,7 +61,7 @@ def moved_on(model: Any, state: State, values: Tensor, mask: Tensor) -> State:
 def begun(forecaster: Forecaster, columns: Columns, group: Group) -> Position:
     """Returns the position at the end of a series. group: its columns are `Columns.labels`."""
     model: Any = forecaster.model
-    start = Position(model.initial_state(1), np.empty(0), 0, None)
+    start = Position(model.initial_state(1), np.empty(0), 0, None, units=group.units)
     return moved(forecaster, columns, start, group)
 
 
@@ -81,7 +86,7 @@ def say_short(positions: Collection[Position], history: int, *, stacklevel: int)
 def moved(forecaster: Forecaster, columns: Columns, position: Position, group: Group) -> Position:
     """Returns the position after more rows of the series, which `position` is left as it was for."""
     seen = len(columns.observed)
-    observed, covariates = group.values[:, :seen], group.values[:, seen:]
+    observed, covariates = in_units(group.values[:, :seen], position.units), group.values[:, seen:]
     known = columns.known_rows(covariates, in_clocks(group.index, group.zone), first=position.rows)
     if position.rows:
         observed = np.concatenate([position.last[np.newaxis], observed])
@@ -89,7 +94,8 @@ def moved(forecaster: Forecaster, columns: Columns, position: Position, group: G
     rows = as_seen_by(forecaster.model, position.state, led(observed, known, known[-1])[:-1], columns.leads)
     state = moved_on(forecaster.model, position.state, *forecaster.standardised(rows))
     tail = longer_tail(position.tail, group.index)
-    return Position(state, observed[-1].copy(), position.rows + len(group.values), tail, group.zone)
+    rows_seen = position.rows + len(group.values)
+    return Position(state, observed[-1].copy(), rows_seen, tail, group.zone, position.units)
 
 
 def longer_tail(tail: Any, index: Any) -> Any:
@@ -120,7 +126,7 @@ def forecast(forecaster: Forecaster, columns: Columns, position: Position, known
     rows = np.pad(known[1:], ((0, 0), (own, 0)), constant_values=np.nan)
     to_come = with_gaps(*forecaster.standardised(rows))[:, own:]
     rolled = roll(ahead, ahead.with_known(state, to_come.unsqueeze(0)), len(known))[0]
-    forecasts = forecaster.in_own_units(rolled)[:, : len(columns.targets)]
+    forecasts = restored(forecaster.in_own_units(rolled)[:, : len(columns.targets)], position.units)
     if not np.isfinite(forecasts).all():
         step = int(np.argmin(np.isfinite(forecasts).all(1))) + 1
         raise ValueError(

@@ -12,6 +12,7 @@ from models.forecasting.conformal import conformal_radii, smallest_calibration
 from models.forecasting.estimators.held_out import forecasts_from, rows_of
 from models.forecasting.estimators.input import Rows
 from models.forecasting.estimators.learnt import Learnt, residuals
+from models.forecasting.estimators.series_units import restored, widened
 from models.forecasting.known_ahead import as_seen_by
 from models.runtime.threads import threads_for
 
@@ -30,7 +31,9 @@ def one_step(learnt: Learnt, rows: Rows) -> list[np.ndarray]:
         predictions = learnt.forecaster.predict_all(seen)
     if not all(np.isfinite(values).all() for values in predictions):
         raise ValueError(TOO_LARGE)
-    return [values[:, : len(learnt.columns.targets)] for values in predictions]
+    targets = len(learnt.columns.targets)
+    pairs = zip(predictions, rows.groups, strict=True)
+    return [restored(values[:, :targets], group.units) for values, group in pairs]
 
 
 def skill(learnt: Learnt, rows: Rows) -> float:
@@ -40,10 +43,11 @@ def skill(learnt: Learnt, rows: Rows) -> float:
     Raises ValueError where no two rows in a row differ, and for values whose squares are no numbers.
     """
     targets = len(learnt.columns.targets)
-    scale = learnt.forecaster.scale[:targets].cpu().numpy()
-    truths = [group.values[:, :targets] / scale for group in rows.groups]
+    common = learnt.forecaster.scale[:targets].cpu().numpy()
+    scales = [widened(common, group.units) for group in rows.groups]
+    truths = [group.values[:, :targets] / scale for group, scale in zip(rows.groups, scales, strict=True)]
     error = np.concatenate([
-        truth[1:] - ours[1:] / scale for truth, ours in zip(truths, one_step(learnt, rows), strict=True)
+        truth[1:] - ours[1:] / scale for truth, ours, scale in zip(truths, one_step(learnt, rows), scales, strict=True)
     ])  # fmt: skip
     last = np.concatenate([np.diff(truth, axis=0) for truth in truths])
     both = ~np.isnan(error) & ~np.isnan(last)
@@ -57,7 +61,7 @@ def skill(learnt: Learnt, rows: Rows) -> float:
 
 
 def interval_radii(learnt: Learnt, horizon: int, coverage: float) -> np.ndarray:
-    """Returns half the widths (horizon, target) of intervals, in the data's own units.
+    """Returns half the widths (horizon, target) of intervals, in the units of `HeldOut`.
 
     Raises ValueError where the held-out part has too few forecasts for the coverage, and where one diverges.
     """
@@ -81,26 +85,26 @@ def backtested(learnt: Learnt, rows: Rows, *, first: int, step: int, horizon: in
     origins = rolling_origin([len(values) for values in series], first=first, step=step, horizon=horizon)
     forecasts = np.empty((len(origins.origin), horizon, targets))
     with threads_for(learnt.forecaster.model):
-        for place, values in enumerate(series):
+        for place, (values, group) in enumerate(zip(series, rows.groups, strict=True)):
             own = origins.sequence == place
             if own.any():
-                chosen = origins.origin[own]
-                forecasts[own] = forecasts_from(learnt.forecaster, learnt.columns, values, chosen, horizon)
+                ahead = forecasts_from(learnt.forecaster, learnt.columns, values, origins.origin[own], horizon)
+                forecasts[own] = restored(ahead, group.units)
     names = tuple(map(str, learnt.columns.targets))
-    return compared([values[:, :targets] for values in series], origins, forecasts, names)
+    return compared([group.values[:, :targets] for group in rows.groups], origins, forecasts, names)
 
 
-def bounds(forecasts: Any, radii: np.ndarray, labels: Sequence[Any]) -> Any:
-    """Returns the bounds of forecasts of any form of `handed_back`; radii (horizon, target). Several groups in a table
-    follow one another."""
+def bounds(forecasts: Any, by_series: Sequence[np.ndarray], labels: Sequence[Any]) -> Any:
+    """Returns the bounds of forecasts of any form of `handed_back`; by_series: radii (horizon, target) of each. Several
+    groups in a table follow one another."""
     if isinstance(forecasts, list):
-        return [bounds(each, radii, labels) for each in forecasts]
+        return [bounds(each, [own], labels) for each, own in zip(forecasts, by_series, strict=True)]
+    radii = np.concatenate(by_series)
     if not hasattr(forecasts, "columns"):
         radii = radii[:, 0] if forecasts.ndim == 1 else radii
         return np.stack([forecasts - radii, forecasts + radii], axis=-1)
     import pandas as pd
 
-    radii = np.tile(radii, (len(forecasts) // len(radii), 1))
     columns = {}
     for place, label in enumerate(labels):
         columns[f"{label}_lower"] = forecasts[label] - radii[:, place]

@@ -16,7 +16,7 @@ MOST_NAMED = 3  # series that are named
 
 class Series(NamedTuple):
     """Says which forecasts are of a series: its key, how many they are, and the variance of its rows (target,) in
-    squared standard deviations of all."""
+    squares of the `scale` of all."""
 
     key: Any
     forecasts: int
@@ -42,7 +42,7 @@ class FarBehind(NamedTuple):
 def series_of(parts: Sequence[HeldOut], keys: Sequence[Any], scale: np.ndarray) -> list[Series]:
     """Returns the series whose forecasts follow one another in what `errors_of` finds, by their parts held out.
 
-    scale (target,): the standard deviations of all series together.
+    scale (target,): the standard deviations of all series together; 1 where each is in its own already.
     """
     found = []
     for part, key in zip(parts, keys, strict=True):
@@ -104,5 +104,5 @@ def said_of_series(behind: Sequence[FarBehind], steps: int) -> str:
     others = f"; and in {more} more series" if more > 0 else ""
     return (
         f"on the validation part this model is far behind a naive forecast over 1 to {steps} steps in {named}{others}, "
-        "by mean squared errors in standard deviations of all series; give these series a forecaster of their own"
+        "by mean squared errors in standard deviations; give these series a forecaster of their own"
     )

@@ -79,7 +79,8 @@ def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Fo
     warnings.warn(
         f"column {targets[found.column]} has a standard deviation of {found.own:.3g} in series "
         f"{groups[found.series].key}, and of {found.common:.3g} in all, each about its own mean{more}; all share one "
-        f"unit, so its {off} may be far off; standardise the target columns of each by itself, with "
+        f'unit, so its {off} may be far off; fit with standardise="each", or standardise the target columns of each by '
+        "itself, with "
         f"{EACH_BY_ITSELF[form.grouping]}, and put the forecasts back, times its standard deviation plus its mean",
         stacklevel=5,
     )

@@ -1,0 +1,98 @@
+"""Which unit each series has: that of its own rows, of those fitted to or of those that came before a forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from models.forecasting.estimators.covariates import Columns
+from models.forecasting.estimators.held_out import cut
+from models.forecasting.estimators.input import Group
+from models.forecasting.estimators.position import Position
+from models.forecasting.estimators.unlike_series import FEWEST
+from models.forecasting.series import units_of
+from models.numerics.standardisation import Standardisation, varies_by_rounding
+
+
+def with_own_units(groups: Sequence[Group], columns: Columns, *, share: float) -> list[Group]:
+    """Returns series to fit to, each with the units of its observed columns in all but the last `share` of its rows.
+
+    Raises ValueError for a column without a value in one of them, and for one that is constant in each of them.
+    """
+    parts = [cut(group.values, share=share, context=0)[0][:, : len(columns.observed)] for group in groups]
+    for group, part in zip(groups, parts, strict=True):
+        empty = np.isnan(part).all(0)
+        if empty.any():
+            raise ValueError(
+                f"column {columns.observed[int(np.argmax(empty))]} has no value in the rows of series {group.key} that "
+                'are fitted to, so that it has no unit there; leave the series out, or fit with standardise="all"'
+            )
+    constant = np.logical_and.reduce([_constant(part) for part in parts])
+    if constant.any():
+        label = columns.observed[int(np.argmax(constant))]
+        raise ValueError(
+            f'column {label} is constant in each of the series, which standardise="each" tells no other way; leave it '
+            'out, or fit with standardise="all"'
+        )
+    return [replace(group, units=finite_units([part])) for group, part in zip(groups, parts, strict=True)]
+
+
+def units_beside(
+    groups: Sequence[Group], columns: Columns, fitted: Mapping[Any, Position], *, alike: bool, first: int | None
+) -> list[Group]:
+    """Returns series of X, each with its units if those fitted to have them: those of the one fitted to with its key,
+    or of its own first rows.
+
+    alike: whether keys tell series of X as they do those fitted to. first: how many of the rows tell the unit of
+    another series; None: all of them. Raises ValueError where these have fewer than `FEWEST` values of a target or
+    no two that differ.
+    """
+    if any(position.units is None for position in fitted.values()):
+        return list(groups)
+    known = fitted if alike else {}
+    return [
+        replace(group, units=known[group.key].units if group.key in known else _new_units(group, columns, first))
+        for group in groups
+    ]
+
+
+def finite_units(series: Sequence[np.ndarray]) -> Standardisation:
+    """Returns the units of series (time, column). Raises ValueError for values whose standard deviation is not
+    finite."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of which the next line speaks
+        units = units_of([np.ascontiguousarray(part) for part in series])  # as others are added up in another order
+    if not all(bool(part.isfinite().all()) for part in units):
+        raise ValueError("values of X are too large for a standard deviation in double precision; rescale them")
+    return units
+
+
+def unchanged_first(units: Standardisation, columns: int) -> Standardisation:
+    """Returns units that leave so many of the first columns as they are."""
+    mean, scale = (part.clone() for part in units)
+    mean[:columns], scale[:columns] = 0.0, 1.0
+    return Standardisation(mean, scale)
+
+
+def _new_units(group: Group, columns: Columns, first: int | None) -> Standardisation:
+    rows = group.values[:first, : len(columns.observed)]
+    counts, targets = (~np.isnan(rows)).sum(0), len(columns.targets)
+    few = counts < np.where(np.arange(rows.shape[1]) < targets, FEWEST, 1)
+    few[:targets] |= _constant(rows[:, :targets])
+    if few.any():
+        place = int(np.argmax(few))
+        raise ValueError(
+            f"series {group.key} of X, which fit did not see, has too little to tell its unit: column "
+            f"{columns.observed[place]} has {counts[place]} values in its first {len(rows)} rows, and needs {FEWEST} "
+            'that are not all alike; give more rows, fit to it too, or fit with standardise="all"'
+        )
+    return finite_units([rows])
+
+
+def _constant(values: np.ndarray) -> np.ndarray:
+    """Returns which columns of values (time, column) vary by rounding alone, or were not observed, bool (column,)."""
+    low, high = (torch.from_numpy(of(values, axis=0)) for of in (np.fmin.reduce, np.fmax.reduce))
+    return (varies_by_rounding(low, high) | low.isnan()).numpy()
