@@ -191,6 +191,19 @@ def test_a_constant_column_of_a_series_has_a_unit() -> None:
     assert np.isfinite(forecaster.score(table))
 
 
+@pytest.mark.parametrize(("late", "said"), [(29.0, []), (31.0, ["31"])])
+def test_a_series_that_leaves_its_unit_in_the_validation_part_is_named(late: float, said: list[str]) -> None:
+    """Of one that was constant the unit is 1."""
+    opened = shop(2).assign(sold=np.where(np.arange(200) < 190, 250.0, 250.0 - late))
+    with warnings.catch_warnings(record=True, action="always") as told:
+        each(VARForecaster(orders=2)).fit(shops(a=shop(0), b=SIZE * shop(1), opened=opened))
+    found = [one for one in told if "outweigh" in str(one.message)]
+    assert [str(one.message).split(" standard")[0] for one in found] == [
+        f"column sold of series opened lies up to {size}" for size in said
+    ]
+    assert all(one.filename == __file__ for one in found)
+
+
 NO_UNIT = {
     "column sold is constant in each of the series": [shop(0).assign(sold=1.0), shop(1).assign(sold=2.0)],
     "column sold has no value in the rows of series 1": [shop(0), shop(1).assign(sold=np.nan)],

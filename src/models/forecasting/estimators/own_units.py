@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,15 +14,19 @@ from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.held_out import cut
 from models.forecasting.estimators.input import Group
 from models.forecasting.estimators.position import Position
+from models.forecasting.estimators.series_units import in_units
 from models.forecasting.estimators.unlike_series import FEWEST
 from models.forecasting.series import units_of
 from models.numerics.standardisation import Standardisation, varies_by_rounding
+
+FAR_OFF = 30.0  # standard deviations of a series, from which on values held out outweigh those of other series
 
 
 def with_own_units(groups: Sequence[Group], columns: Columns, *, share: float) -> list[Group]:
     """Returns series to fit to, each with the units of its observed columns in all but the last `share` of its rows.
 
-    Raises ValueError for a column without a value in one of them, and for one that is constant in each of them.
+    Warns of the series whose last rows are the furthest off in its units, from `FAR_OFF` on. Raises ValueError for a
+    column without a value in one of them, and for one that is constant in each of them.
     """
     parts = [cut(group.values, share=share, context=0)[0][:, : len(columns.observed)] for group in groups]
     for group, part in zip(groups, parts, strict=True):
@@ -38,7 +43,28 @@ def with_own_units(groups: Sequence[Group], columns: Columns, *, share: float) -
             f'column {label} is constant in each of the series, which standardise="each" tells no other way; leave it '
             'out, or fit with standardise="all"'
         )
-    return [replace(group, units=finite_units([part])) for group, part in zip(groups, parts, strict=True)]
+    found = [replace(group, units=finite_units([part])) for group, part in zip(groups, parts, strict=True)]
+    _say_far_off(found, [group.values[len(part) :] for group, part in zip(groups, parts, strict=True)], columns)
+    return found
+
+
+def _say_far_off(groups: Sequence[Group], after: Sequence[np.ndarray], columns: Columns) -> None:
+    """Warns of the series whose rows (time, column) after those fitted to are the furthest off in a target."""
+    targets = len(columns.targets)
+    rows = [in_units(part[:, : len(columns.observed)], group.units) for group, part in zip(groups, after, strict=True)]
+    sizes = np.stack([np.nan_to_num(np.abs(part[:, :targets])).max(0, initial=0.0) for part in rows])
+    far = sizes.max(1) > FAR_OFF
+    if len(groups) < 2 or not far.any():
+        return
+    place, column = map(int, np.unravel_index(int(sizes.argmax()), sizes.shape))
+    others = int(far.sum()) - 1
+    more = f", and {others} more series {'is' if others == 1 else 'are'} beyond {FAR_OFF:g}" if others else ""
+    warnings.warn(
+        f"column {columns.targets[column]} of series {groups[place].key} lies up to {sizes.max():.3g} standard "
+        f"deviations of the rows fitted to from their mean in the validation part{more}; its errors outweigh those of "
+        "other series in choices and intervals; leave it out, or fit a forecaster to it",
+        stacklevel=6,
+    )
 
 
 def units_beside(
