@@ -106,7 +106,7 @@ def test_working_days_with_holidays_are_filled_with_working_days(zone: str | Non
         LastValueForecaster().fit(rows)
     with (
         pytest.warns(UserWarning, match=fill),
-        pytest.raises(ValueError, match=r'put in empty rows for missing ones, with asfreq\("B"\) say'),
+        pytest.raises(ValueError, match=r'put in empty rows for missing ones, with DataFrame.asfreq\("B"\) say'),
     ):
         LastValueForecaster(calendar=["weekday"]).fit(rows)
     filled = rows.asfreq("B")

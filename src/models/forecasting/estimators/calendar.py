@@ -192,7 +192,7 @@ def needed_times(index: Any) -> pd.DatetimeIndex:
     if times is None:
         raise ValueError(
             "calendar needs a table whose index holds times, in even steps where it goes on; set one with set_index, "
-            "put in missing rows with asfreq, or leave calendar out"
+            "put in missing rows with asfreq (of several series in each by itself), or leave calendar out"
         )
     return times
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns
-from models.forecasting.estimators.input import KINDS, TAIL, Form, Group, Rows, as_range, read
+from models.forecasting.estimators.even_steps import way_to_fill
+from models.forecasting.estimators.input import KINDS, TAIL, Form, Group, Grouping, Rows, as_range, read
 from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.zones import in_clocks, in_zone
 from models.forecasting.index.kinds import contents, holds_periods, kind_of, only_counts
 from models.forecasting.index.steps import UNEVEN, index_after, index_in_step, times_in
 from models.forecasting.index.working_days import (
     MOST_TOGETHER,
-    fill_call,
     near_working_days,
     skips_working_days,
 )
@@ -67,8 +67,11 @@ def known_to_come(columns: Columns, position: Position, covariates: np.ndarray) 
     return columns.known_rows(covariates, in_clocks(index, position.zone), first=position.rows)
 
 
-def check_goes_on(columns: Columns, index: Any) -> None:
-    """Raises ValueError where calendar or season go by an index whose end does not tell the one of the next row."""
+def check_goes_on(columns: Columns, index: Any, grouping: Grouping) -> None:
+    """Raises ValueError where calendar or season go by an index whose end does not tell the one of the next row.
+
+    grouping: how the series came, of which this is the index of one.
+    """
     by_numbers = columns.season is not None and columns.clock.unit == "numbers"
     if index is None or not (columns.by_times or by_numbers):
         return
@@ -76,8 +79,8 @@ def check_goes_on(columns: Columns, index: Any) -> None:
     if not (_dated(told_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
         raise ValueError(
             f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they are "
-            f"not known of the rows to come; put in empty rows for missing ones, with {fill_call(index)} say, or leave "
-            "both out"
+            "not known of the rows to come; put in empty rows for missing ones, with "
+            f"{way_to_fill(index, grouping)} say, or leave both out"
         )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns, FromStart
-from models.forecasting.estimators.input import Form, Group, Rows, of_labels, read
+from models.forecasting.estimators.even_steps import way_to_resample
+from models.forecasting.estimators.input import Form, Group, Grouping, Rows, of_labels, read
 from models.forecasting.estimators.learnt import Learnt
 from models.forecasting.estimators.own_units import units_beside
 from models.forecasting.estimators.position import Position
@@ -39,10 +40,10 @@ def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position],
     if not began:
         _check_season(learnt.columns, tails)
     if not learnt.uneven:
-        say_uneven(groups, learnt.columns, stacklevel=5)
+        say_uneven(groups, learnt.columns, rows.form.grouping, stacklevel=5)
     if not learnt.columns.by_times:  # else X is refused without them
         _say_other_kind(groups, tails)
-    _say_other_step(groups, tails)
+    _say_other_step(groups, tails, rows.form.grouping)
     alike = began or rows.form.grouping == learnt.form.grouping == "groups"
     groups = units_beside(groups, learnt.columns, positions, alike=alike, first=first)
     return rows._replace(groups=groups, labels=learnt.columns.labels)
@@ -99,7 +100,7 @@ def _when(index: Any) -> str:
     return "times" if contents(index) == "periods" else contents(index)
 
 
-def _say_other_step(groups: Sequence[Group], tails: Sequence[Any]) -> None:
+def _say_other_step(groups: Sequence[Group], tails: Sequence[Any], grouping: Grouping) -> None:
     """Warns of the first series whose rows are further apart, or less far, than those at the ends of the data fitted
     to."""
     fitted_to = [step for tail in tails if (step := step_between(tail)) is not None]
@@ -107,7 +108,7 @@ def _say_other_step(groups: Sequence[Group], tails: Sequence[Any]) -> None:
         step = None if only_counts(group.index) else step_between(group.index)
         own = [each for each in fitted_to if step is not None and each.unit == step.unit]
         if step is not None and own and not any(step.is_like(each) for each in own):
-            way = "" if step.unit == "numbers" else ", with DataFrame.resample say"
+            way = "" if step.unit == "numbers" else f", with {way_to_resample(grouping)} say"
             warnings.warn(
                 f"the rows of X are {step} apart, and those of the data fitted to {own[0]}; each counts as one step of "
                 f"theirs; bring X to their step{way}",

@@ -128,11 +128,11 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
     )  # fmt: skip
     groups = of_labels(rows, columns.labels)
     check_levels(rows)
-    check_rows(groups, columns, estimator.validation)
-    say_unlike_steps(groups)
+    check_rows(groups, columns, estimator.validation, rows.form.grouping)
+    say_unlike_steps(groups, rows.form.grouping)
     check_season(groups, season or 0, estimator.validation)
     for group in groups:
-        check_goes_on(columns, group.index)
+        check_goes_on(columns, group.index, rows.form.grouping)
     return columns, groups
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns
+from models.forecasting.estimators.even_steps import way_to_fill, way_to_interpolate
 from models.forecasting.estimators.held_out import cut
-from models.forecasting.estimators.input import TAIL, Group
+from models.forecasting.estimators.input import TAIL, Group, Grouping
 from models.forecasting.index.kinds import only_counts
 from models.forecasting.index.steps import (
     GO_ON,
@@ -22,7 +23,7 @@ from models.forecasting.index.steps import (
     step_of,
     times_in,
 )
-from models.forecasting.index.working_days import fill_call, skips_working_days
+from models.forecasting.index.working_days import skips_working_days
 from models.numerics.standardisation import ROUNDING
 from models.numerics.suspect_columns import counts_rows, said_of_counter, said_of_rounding
 
@@ -31,7 +32,7 @@ UNEQUAL = 10.0  # times the median step: a longer one is of a running total, not
 OFFSET = re.compile(r":\d\d(?:[.,]\d+)?\s*([+-]\d\d(?::?\d\d)?|Z)$")  # of a text of a time, from UTC
 
 
-def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
+def check_rows(groups: Sequence[Group], columns: Columns, share: float, grouping: Grouping) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
     targets that were not observed in the held-out part. Warns of uneven times and numbers, of dates that are no times
     of pandas, of columns that may be rounding of others, of a column without a name that counts the rows, and of a
@@ -50,16 +51,19 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     _say_texts(groups)
     _say_counters(groups, columns)
     _say_times(groups, columns)
-    say_uneven(groups, columns, stacklevel=7)
+    say_uneven(groups, columns, grouping, stacklevel=7)
 
 
-def say_uneven(groups: Sequence[Group], columns: Columns, *, stacklevel: int) -> None:
-    """Warns once of series whose times, spans or numbers are uneven, by the first of them."""
+def say_uneven(groups: Sequence[Group], columns: Columns, grouping: Grouping, *, stacklevel: int) -> None:
+    """Warns once of series whose times, spans or numbers are uneven, by the first of them.
+
+    grouping: how they came, which says how rows are put in.
+    """
     uneven = [group for group in groups if is_uneven(group)]
     if not uneven:
         return
     index: Any = uneven[0].index
-    noun, how = _uneven_in_words(index)
+    noun, how = _uneven_in_words(index, grouping)
     more = f" and in {len(uneven) - 1} more" if len(uneven) > 1 else ""
     where = "" if len(groups) == 1 else f" in series {uneven[0].key}{more}"
     counted = ", in the season too" if _counts_in_season(columns) else ""
@@ -183,12 +187,12 @@ def _counts_in_season(columns: Columns) -> bool:
     return columns.season is not None and columns.clock.unit == "rows"
 
 
-def _uneven_in_words(index: Any) -> tuple[str, str]:
+def _uneven_in_words(index: Any, grouping: Grouping) -> tuple[str, str]:
     """Returns what an uneven index holds, and what to do; of working days also how forecasts go on."""
     if index.dtype.kind == "f":
-        return "numbers", "read the values at even ones, with numpy.interp say"
+        return "numbers", f"read the values at even ones, with {way_to_interpolate(grouping)} say"
     if index.dtype.kind in "iu":
-        return "numbers", "put in empty rows for missing numbers, with DataFrame.reindex say"
+        return "numbers", f"put in empty rows for missing numbers, with {way_to_fill(index, grouping)} say"
     times: Any = times_in(index)
     labels = f"forecasts {GO_ON}; " if times is not None and skips_working_days(times[-TAIL:]) else ""
-    return "times", f"{labels}put in empty rows for missing times, with DataFrame.{fill_call(index)} say"
+    return "times", f"{labels}put in empty rows for missing times, with {way_to_fill(index, grouping)} say"

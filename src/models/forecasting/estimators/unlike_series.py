@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from models.forecasting.estimators.even_steps import way_to_resample
 from models.forecasting.estimators.held_out import cut
-from models.forecasting.estimators.input import Form, Group, Rows
+from models.forecasting.estimators.input import Form, Group, Grouping, Rows
 from models.forecasting.index.kinds import contents
 from models.forecasting.index.row_steps import step_between
 from models.numerics.standardisation import ROUNDING
@@ -87,13 +88,14 @@ def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Fo
     return True
 
 
-def say_unlike_steps(groups: Sequence[Group]) -> None:
-    """Warns of the first series whose rows are further apart, or less far, than those of one before it."""
+def say_unlike_steps(groups: Sequence[Group], grouping: Grouping) -> None:
+    """Warns of the first series whose rows are further apart, or less far, than those of one before it; grouping: how
+    they came."""
     steps = [(group.key, step) for group in groups if (step := step_between(group.index)) is not None]
     for key, step in steps:
         first, usual = next(pair for pair in steps if pair[1].unit == step.unit)
         if not step.is_like(usual):
-            way = "" if step.unit == "numbers" else ", with DataFrame.resample say,"
+            way = "" if step.unit == "numbers" else f", with {way_to_resample(grouping)} say,"
             warnings.warn(
                 f"the rows of series {key} are {step} apart, and those of series {first} {usual}; each counts as one "
                 f"step of the same model; bring all to one step{way} or fit a forecaster to each",

@@ -44,8 +44,11 @@ def near_working_days(times: pd.DatetimeIndex) -> bool:
 
 def fill_call(index: Any) -> str:
     """Returns the call of pandas that puts rows in for those that an index misses, with its frequency where the index
-    has working days at one time of day, as it keeps no other. Of periods `asfreq` would make others."""
+    has working days at one time of day, as it keeps no other. Of periods `asfreq` would make others, and of spans of
+    time none."""
     if holds_periods(index):
         return "reindex"
+    if index.dtype.kind == "m":
+        return 'resample("STEP").asfreq()'
     working = index.dtype.kind == "M" and skips_working_days(index) and len(set(index.time)) == 1
     return 'asfreq("B")' if working else "asfreq"
