@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,29 @@ def test_forecasts_go_on_from_monday_to_friday(missing: list[int]) -> None:
     with pytest.warns(UserWarning, match=said):
         forecaster = LastValueForecaster().fit(prices(missing))
     pd.testing.assert_index_equal(forecaster.predict(3).index, AHEAD, exact="equiv")
+
+
+def test_a_calendar_after_a_missing_day_is_refused_without_a_promise_of_forecasts() -> None:
+    said = r'uneven, and each row counts as one step; put in .* DataFrame.asfreq\("B"\) say$'
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(ValueError, match="calendar and season go by the index, which has no even step where it ends"),
+    ):
+        LastValueForecaster(calendar=["weekday"]).fit(prices([301]))
+    forecaster = LastValueForecaster(calendar=["weekday"]).fit(prices([]))
+    with pytest.warns(UserWarning, match=said):
+        forecaster.score(prices([301]))
+    with (
+        pytest.warns(UserWarning, match=said),
+        pytest.raises(ValueError, match="calendar needs a table whose index holds times, in even steps"),
+    ):
+        forecaster.predict(2, prices([301]))
+
+
+def test_a_calendar_goes_on_where_days_are_missing_long_ago() -> None:
+    with pytest.warns(UserWarning, match="forecasts go on from Monday to Friday, holidays among them"):
+        forecaster = LastValueForecaster(calendar=["weekday"]).fit(prices([40]))
+    assert list(forecaster.predict(3).index) == list(AHEAD)
 
 
 def test_known_rows_and_updates_leave_out_holidays_to_come() -> None:

@@ -15,7 +15,7 @@ from models.forecasting.estimators.following import check_goes_on
 from models.forecasting.estimators.held_out import HeldOut, cut, forecasts_from, origins_of, rows_of, scored_parts
 from models.forecasting.estimators.input import Form, Group, Rows, of_labels
 from models.forecasting.estimators.own_units import finite_units, unchanged_first, with_own_units
-from models.forecasting.estimators.row_checks import check_rows, check_season, is_uneven
+from models.forecasting.estimators.row_checks import check_rows, check_season, is_uneven, say_uneven
 from models.forecasting.estimators.series_behind import FarBehind, far_behind, said_of_series, series_of
 from models.forecasting.estimators.unlike_series import check_levels, say_unlike_spreads, say_unlike_steps
 from models.forecasting.filtering import MaskedSequences
@@ -128,11 +128,12 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
     )  # fmt: skip
     groups = of_labels(rows, columns.labels)
     check_levels(rows)
-    check_rows(groups, columns, estimator.validation, rows.form.grouping)
-    say_unlike_steps(groups, rows.form.grouping)
-    check_season(groups, season or 0, estimator.validation)
+    check_rows(groups, columns, estimator.validation)
     for group in groups:
         check_goes_on(columns, group.index, rows.form.grouping)
+    say_uneven(groups, columns, rows.form.grouping, stacklevel=6)
+    say_unlike_steps(groups, rows.form.grouping)
+    check_season(groups, season or 0, estimator.validation)
     return columns, groups
 
 

@@ -32,11 +32,10 @@ UNEQUAL = 10.0  # times the median step: a longer one is of a running total, not
 OFFSET = re.compile(r":\d\d(?:[.,]\d+)?\s*([+-]\d\d(?::?\d\d)?|Z)$")  # of a text of a time, from UTC
 
 
-def check_rows(groups: Sequence[Group], columns: Columns, share: float, grouping: Grouping) -> None:
+def check_rows(groups: Sequence[Group], columns: Columns, share: float) -> None:
     """Raises ValueError for too few rows, a column without a value or without change in the part fitted to, and
-    targets that were not observed in the held-out part. Warns of uneven times and numbers, of dates that are no times
-    of pandas, of columns that may be rounding of others, of a column without a name that counts the rows, and of a
-    target that may say when."""
+    targets that were not observed in the held-out part. Warns of dates that are no times of pandas, of columns that may
+    be rounding of others, of a column without a name that counts the rows, and of a target that may say when."""
     longest = max(len(group.values) for group in groups)
     if longest < FEWEST_ROWS:
         raise ValueError(f"X has {longest} row{'s' * (longest > 1)} in its longest series; give at least {FEWEST_ROWS}")
@@ -51,7 +50,6 @@ def check_rows(groups: Sequence[Group], columns: Columns, share: float, grouping
     _say_texts(groups)
     _say_counters(groups, columns)
     _say_times(groups, columns)
-    say_uneven(groups, columns, grouping, stacklevel=7)
 
 
 def say_uneven(groups: Sequence[Group], columns: Columns, grouping: Grouping, *, stacklevel: int) -> None:
@@ -63,7 +61,7 @@ def say_uneven(groups: Sequence[Group], columns: Columns, grouping: Grouping, *,
     if not uneven:
         return
     index: Any = uneven[0].index
-    noun, how = _uneven_in_words(index, grouping)
+    noun, how = _uneven_in_words(index, columns, grouping)
     more = f" and in {len(uneven) - 1} more" if len(uneven) > 1 else ""
     where = "" if len(groups) == 1 else f" in series {uneven[0].key}{more}"
     counted = ", in the season too" if _counts_in_season(columns) else ""
@@ -187,12 +185,20 @@ def _counts_in_season(columns: Columns) -> bool:
     return columns.season is not None and columns.clock.unit == "rows"
 
 
-def _uneven_in_words(index: Any, grouping: Grouping) -> tuple[str, str]:
+def _goes_on_in_working_days(index: Any, columns: Columns) -> bool:
+    """Says whether forecasts after an uneven index have the days from Monday to Friday; where calendar or season go by
+    its times, its end has to tell them."""
+    times: Any = times_in(index)
+    if times is None or not skips_working_days(times[-TAIL:]):
+        return False
+    return not columns.by_times or step_of(times[-TAIL:]) is not None
+
+
+def _uneven_in_words(index: Any, columns: Columns, grouping: Grouping) -> tuple[str, str]:
     """Returns what an uneven index holds, and what to do; of working days also how forecasts go on."""
     if index.dtype.kind == "f":
         return "numbers", f"read the values at even ones, with {way_to_interpolate(grouping)} say"
     if index.dtype.kind in "iu":
         return "numbers", f"put in empty rows for missing numbers, with {way_to_fill(index, grouping)} say"
-    times: Any = times_in(index)
-    labels = f"forecasts {GO_ON}; " if times is not None and skips_working_days(times[-TAIL:]) else ""
+    labels = f"forecasts {GO_ON}; " if _goes_on_in_working_days(index, columns) else ""
     return "times", f"{labels}put in empty rows for missing times, with {way_to_fill(index, grouping)} say"
