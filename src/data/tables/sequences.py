@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,43 +29,64 @@ SOURCE = "table:"  # begins what `Dataset.source` says of such a file
 TAKEN = ("sequence", "step")  # columns of every table of predictions
 
 
-def in_time_order(
-    rows: np.ndarray, times: np.ndarray, path: Path, label: str, zone: tzinfo | None = None
-) -> np.ndarray:
+def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -> np.ndarray:
     """Sorts the rows of one sequence by time, times (row,) being those of the whole table, in UTC where they came in a
-    zone. Raises DataError for a time that stands twice; warns of uneven steps, says how many are too long, and names
-    the first."""
+    zone. Raises DataError for a time that stands twice."""
     ordered = rows[np.argsort(times[rows], kind="stable")]
-    steps = np.diff(as_numbers(times[ordered]))
-    twice = np.flatnonzero(steps == 0)
+    twice = np.flatnonzero(np.diff(as_numbers(times[ordered])) == 0)
     if len(twice):
         row = ordered[twice[0] + 1] + 2
         raise DataError(
             f"{path}, row {row}: the same time stands twice in {label}; keep one of the rows, or give",
             give={"group": "COLUMN"},
         )
-    if len(steps) and (steps > IRREGULAR * np.median(steps)).any():
-        warn_of_uneven_steps(ordered, times[ordered], path, label, zone)
     return ordered
 
 
-def warn_of_uneven_steps(rows: np.ndarray, times: np.ndarray, path: Path, label: str, zone: tzinfo | None) -> None:
-    """Warns where some steps between the times (row,) of a sequence are too long: of working days where one is missing,
-    as a weekend is none. rows (row,): the places of the times in the file."""
-    if not uneven_in(times, zone):
-        return
+class LongSteps(NamedTuple):
+    """Holds how many of the steps between times are long, the place of the time at which the first of them ends, and
+    whether steps are of working days."""
+
+    long: int
+    steps: int
+    place: int
+    working: bool
+
+
+def long_steps(times: np.ndarray, zone: tzinfo | None) -> LongSteps | None:
+    """Returns what is known of the steps between the times (row,) of a sequence that are longer than `IRREGULAR` of the
+    median: of working days where one is missing, as a weekend is none. None where none is too long."""
+    steps = np.diff(as_numbers(times))
+    if not (len(steps) and (steps > IRREGULAR * np.median(steps)).any() and uneven_in(times, zone)):
+        return None
     working = working_day_steps_in(times, zone)
-    steps = np.diff(as_numbers(times)) if working is None else working
+    steps = steps if working is None else working
     long = np.flatnonzero(steps > IRREGULAR * np.median(steps))
-    if len(long):
-        place, missing = long[0] + 1, "rows" if working is None else "rows of working days"
-        warnings.warn(
-            f"{path}, {label}: time steps are uneven and are treated as equal; {len(long)} of {len(steps)} "
-            f"{'are' if len(long) > 1 else 'is'} long, the first ends in row {rows[place] + 2}, at "
-            f"{in_words(in_zone(times[place : place + 1], zone)[0])}; where {missing} are "
-            "missing, put in one with the time alone for each",
-            stacklevel=3,
-        )
+    return LongSteps(len(long), len(steps), int(long[0]) + 1, working is not None) if len(long) else None
+
+
+def warn_of_uneven_steps(
+    parts: Mapping[str, np.ndarray], times: np.ndarray, path: Path, zone: tzinfo | None, group: str | None
+) -> None:
+    """Warns once of sequences with steps that are too long (`long_steps`), by the first of them.
+
+    parts: by name the places in the file, (row,), of its rows in the order of their times. group: the column that tells
+    them apart; None where a file has none."""
+    found = {label: steps for label, rows in parts.items() if (steps := long_steps(times[rows], zone)) is not None}
+    if not found:
+        return
+    label, first = next(iter(found.items()))
+    row, others = parts[label][first.place], len(found) - 1
+    more = f", and {others} more sequence{'s have' if others > 1 else ' has'} such steps" if others else ""
+    missing = "rows of working days" if first.working else "rows"
+    alone = "the time" if group is None else f"{group!r} and the time"
+    warnings.warn(
+        f"{path}, {label}: time steps are uneven and are treated as equal; {first.long} of {first.steps} "
+        f"{'are' if first.long > 1 else 'is'} long, the first ends in row {row + 2}, at "
+        f"{in_words(in_zone(times[row : row + 1], zone)[0])}{more}; where {missing} are missing, put in one with "
+        f"{alone} alone for each",
+        stacklevel=2,
+    )
 
 
 def warn_of_times(values: np.ndarray, parts: Sequence[np.ndarray], path: Path, columns: Sequence[str]) -> None:
@@ -143,7 +165,8 @@ def sequences_of(
         return Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     times = read_times(frame, path, time, use.decimal, passed, of_model=use.of_model)
     zone = zone_of(frame, path, time, passed) if times.dtype.kind == "M" else None
-    parts = {label: in_time_order(rows, times, path, label, zone) for label, rows in parts.items()}
+    parts = {label: in_time_order(rows, times, path, label) for label, rows in parts.items()}
+    warn_of_uneven_steps(parts, times, path, zone, group)
     sequences = Sequences.from_arrays([values[rows] for rows in parts.values()], list(parts), len(columns))
     return replace(sequences, times=tuple(times[rows] for rows in parts.values()), zone=zone)
 

@@ -99,6 +99,31 @@ def test_the_first_uneven_step_of_numbers_is_named_in_its_own_sequence(tmp_path:
     assert len(said) == 1
 
 
+@pytest.mark.parametrize("uneven", [1, 2, 5])
+def test_uneven_steps_of_many_sequences_are_said_in_one_line(uneven: int, tmp_path: Path) -> None:
+    days = pd.date_range("2024-01-01", periods=10).delete(6)
+    parts = [frame(9).assign(who=f"shop {k}", day=days + pd.Timedelta(hours=k)) for k in range(uneven)]
+    even = frame(9).assign(who="even", day=pd.date_range("2024-01-01", periods=9))
+    file = tmp_path / "t.csv"
+    pd.concat([even, *parts], ignore_index=True).to_csv(file, index=False)
+    with pytest.warns(UserWarning, match=r"t\.csv, shop 0: time steps are uneven") as said:
+        read_sequences(str(file), columns=["x"], group="who", time="day")
+    more = {1: "", 2: ", and 1 more sequence has such steps", 5: ", and 4 more sequences have such steps"}[uneven]
+    (told,) = (str(each.message) for each in said)
+    assert told.endswith(
+        f"; 1 of 8 is long, the first ends in row 17, at 2024-01-08{more}; where rows are missing, put in one with "
+        "'who' and the time alone for each"
+    )
+
+
+def test_a_row_with_group_and_time_alone_stands_for_a_missing_one(tmp_path: Path) -> None:
+    rows = frame(9).assign(who="a", day=pd.date_range("2024-01-01", periods=10).delete(6))
+    rows.loc[9, ["who", "day"]] = ["a", pd.Timestamp("2024-01-07")]
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    found = read_sequences(str(tmp_path / "t.csv"), columns=["x"], group="who", time="day")
+    np.testing.assert_array_equal(np.isnan(found.to_arrays()[0][:, 0]), np.arange(10) == 6)
+
+
 BAD_TEXT = {
     "x,y\n1,2\n3,four\n": r"t\.csv, column 'y', row 3: 'four' is not a finite number",
     "x,y\n1,2\n3,inf\n": r"column 'y', row 3: 'inf' is not a finite number \(a cell that is emptied is a gap\); mend",
