@@ -87,7 +87,8 @@ def test_known_rows_on_other_days_than_the_next_working_ones_are_refused(days: l
         forecaster.predict(2, known=pd.DataFrame({"rate": [0.1, 0.2]}, index))
     a_week_off = pd.DatetimeIndex(["2024-03-08", "2024-03-11"])
     known = pd.DataFrame({"rate": [0.1, 0.2]}, a_week_off.to_period("D") if periods else a_week_off)
-    assert list(forecaster.predict(2, known=known).index) == list(known.index)
+    with pytest.warns(UserWarning, match="^known begins at 2024-03-08.*, and the rows so far end at 2024-02-29"):
+        assert list(forecaster.predict(2, known=known).index) == list(known.index)
     if not periods:
         with pytest.raises(ValueError, match=said):
             forecaster.predict(2, known=known.set_axis(a_week_off + pd.Timedelta("17h")))

@@ -11,6 +11,7 @@ import numpy as np
 from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.even_steps import way_to_fill
 from models.forecasting.estimators.input import KINDS, TAIL, Form, Group, Grouping, Rows, as_range, read
+from models.forecasting.estimators.late_rows import begins_late, say_late
 from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.zones import in_clocks, in_zone
 from models.forecasting.index.kinds import contents, holds_periods, kind_of, only_counts
@@ -91,7 +92,7 @@ def known_ahead(
     those that they come after.
 
     labels: of the covariates; positions: where the series end. Raises ValueError where they are missing, have
-    gaps, or belong to other rows or series.
+    gaps, or belong to other rows or series. Warns of such that begin late after an uneven end.
     """
     if not labels:
         if given is not None:
@@ -108,6 +109,7 @@ def known_ahead(
     for key, position in positions.items():
         (groups[key],) = in_zone([groups[key]], [position.tail], "known")
         _check_known(groups[key], position.tail, horizon, wanted)
+    _say_late([groups[key] for key in positions], positions, "known")
     return {key: groups[key] for key in positions}
 
 
@@ -202,7 +204,8 @@ def following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> Rows
     """Returns rows that follow those seen so far, with times in the zone of these.
 
     Raises ValueError for rows of another form than the data, of series that there were none of, for rows that do not
-    follow, and for times with a zone beside such without."""
+    follow, and for times with a zone beside such without. Warns of rows that begin late where an uneven end does not
+    tell the next one (`late_rows.begins_late`)."""
     if (rows.form.kind, rows.form.grouping) != (form.kind, form.grouping):
         raise ValueError(f"new_rows must come as X did in fit, as {described(form)}")
     if form.grouping == "list" and len(rows.groups) != len(positions):
@@ -214,7 +217,16 @@ def following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> Rows
         tail = positions[group.key].tail
         groups += in_zone([group], [tail], "new_rows")
         _check_follows(groups[-1], tail)
+    _say_late(groups, positions, "new_rows")
     return rows._replace(groups=groups)
+
+
+def _say_late(groups: Sequence[Group], positions: Mapping[Any, Position], name: str) -> None:
+    """Warns of series that begin late after an end that does not tell the next row."""
+    ends = [(group, positions[group.key].tail) for group in groups]
+    ends = [(group, tail) for group, tail in ends if group.index is not None and told_ahead(tail, 1) is None]
+    late = {group.key: (group.index, tail) for group, tail in ends if begins_late(group.index, tail)}
+    say_late(late, name, len(positions))
 
 
 def _check_follows(group: Group, tail: Any) -> None:
