@@ -22,7 +22,7 @@ from typing import NamedTuple
 from warm_processes import begin, program, server
 
 COMMAND = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "threads=1", "evaluate.horizons=[1,5]")
-OFFSETS = {"SIGKILL": -signal.SIGKILL, "SIGTERM": 128 + signal.SIGTERM, "SIGINT": 1}
+OFFSETS = {"SIGKILL": -signal.SIGKILL, "SIGTERM": 128 + signal.SIGTERM, "SIGINT": 128 + signal.SIGINT}
 
 
 class Ended(NamedTuple):

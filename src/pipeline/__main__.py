@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from pipeline.host.process import TRACEBACK, prepare_environment
+from pipeline.host.signals import OF_SIGNALS
 from pipeline.host.torchrun import joined_ranks, launched
 from pipeline.settings.messages import expected_errors, line_of_run
 
@@ -118,6 +119,16 @@ def launch() -> None:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(job)()
 
 
+def stop_interrupted(interrupt: KeyboardInterrupt) -> None:
+    """Leaves after Ctrl-C with one line that says how to go on, and with the exit status that shells give SIGINT. Of
+    several ranks `joined_ranks` says the line once, and torchrun has an exit status of its own."""
+    said = f"stopped; {getattr(interrupt, '__notes__', [NOTHING_KEPT])[0]}"
+    if launched():
+        sys.exit(said)
+    print(said, file=sys.stderr, flush=True)
+    sys.exit(OF_SIGNALS + signal.SIGINT)
+
+
 def say_how_to_go_on(end: SystemExit) -> None:
     """Says on standard error how to go on after a signal such as SIGTERM, where there is something to go on with. Of
     several ranks none does: torchrun ends so the others when one has failed."""
@@ -127,7 +138,8 @@ def say_how_to_go_on(end: SystemExit) -> None:
 
 
 def main() -> None:
-    """Runs the program. Its exit status is 0, or 1 with one line on standard error."""
+    """Runs the program. Its exit status is 0, or 1 with one line on standard error, or that of a signal: 130 after
+    Ctrl-C and 143 after SIGTERM."""
     from pipeline.host.paths import refuse_shadowing
 
     if "--version" in sys.argv[1:]:
@@ -139,7 +151,7 @@ def main() -> None:
             refuse_shadowing()
             launch()
         except KeyboardInterrupt as interrupt:
-            sys.exit(f"stopped; {getattr(interrupt, '__notes__', [NOTHING_KEPT])[0]}")
+            stop_interrupted(interrupt)
         except SystemExit as end:
             say_how_to_go_on(end)
             raise

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
-OF_SIGNALS = 128  # exit statuses above it are those of signals: 143 of SIGTERM
+OF_SIGNALS = 128  # exit statuses above it are those of signals: 130 of SIGINT, 143 of SIGTERM
 AGAIN = 0.05  # seconds until what was dropped is raised again
 
 

@@ -130,7 +130,7 @@ def test_a_multirun_that_has_finished_says_so_and_auto_begins(run_pipeline, clie
     assert len(runs(client)) == 3
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 1), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("arguments", [TINY, SWEEP], ids=["run", "multirun"])
 def test_a_signal_names_resume_where_there_is_something_to_resume(
     arguments: tuple[str, ...], number: int, status: int, run_pipeline, client, monkeypatch
@@ -161,7 +161,7 @@ def test_ctrl_c_names_no_resume_where_there_is_none(
     with monkeypatch.context() as patch:
         patch.setattr(place, lambda *_, **__: signal.raise_signal(signal.SIGINT))
         stopped = run_pipeline(*arguments)
-    assert (stopped.status, stopped.err.splitlines()[-1]) == (1, "stopped; no run is kept that could be resumed")
+    assert (stopped.status, stopped.err.splitlines()[-1]) == (130, "stopped; no run is kept that could be resumed")
 
 
 def test_resume_is_one_of_three(run_pipeline) -> None:

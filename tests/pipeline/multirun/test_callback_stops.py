@@ -120,7 +120,7 @@ def test_the_best_job_has_finished_whatever_ends_the_logging_of_its_model(
 
     with monkeypatch.context() as patch:
         patch.setattr(Model, "get_serving_input", interrupted)
-        assert run_pipeline(*QUICK).status == 1
+        assert run_pipeline(*QUICK).status == 130
     _, jobs = all_runs(client)
     assert [job.info.status for job in jobs.values()] == ["FINISHED"]
     assert run_pipeline(*QUICK, "resume=true").status == 0
