@@ -153,9 +153,9 @@ def with_advice(matrix: Matrix) -> Matrix:
     solve = matrix.oracle
     if not isinstance(solve, Inverse):
         return matrix
-    exact = f", take all eigenvalues by products={matrix.size} (without a method)"
+    exact = f"take all eigenvalues by products={matrix.size} (without a method), which is exact, "
     way = exact if matrix.size <= FEW_ROWS else ""
-    advice = f'allow more steps, as function=("inverse", {5 * solve.most}) does{way}, or add a ridge to its diagonal'
+    advice = f'{way}allow more steps, as function=("inverse", {5 * solve.most}) does, or add a ridge to its diagonal'
     return matrix._replace(oracle=replace(solve, advice=advice))
 
 

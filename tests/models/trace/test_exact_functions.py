@@ -84,7 +84,10 @@ def test_lanczos_steps_alone_are_not_exact_here() -> None:
 
 def test_the_steps_of_an_inverse_are_taken_and_more_of_them_advised() -> None:
     ill = matrix(np.logspace(-2, 0, SIZE))
-    advised = rf'^20 conjugate-gradient steps .*\("inverse", 100\) does, take all .* products={SIZE} .*, or add a ridge'
+    advised = (
+        rf"^20 conjugate-gradient steps .*; take all eigenvalues by products={SIZE} \(without a method\), which is "
+        r"exact, allow more steps, as function=\(.inverse., 100\) does, or add a ridge to its diagonal$"
+    )
     with pytest.raises(OracleError, match=advised):
         estimate_trace(ill, function=("inverse", 20), products=10)
     found = estimate_trace(ill, function=("inverse", 2000), products=10)
