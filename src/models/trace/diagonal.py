@@ -82,19 +82,9 @@ def estimate_diagonal(
     check_choice("method", method, (AUTO, *METHODS))
     most = check_budget_arguments(products, tolerance, seed)
     if method != AUTO:
-        check_diagonal_budget(method, most, own.size)
+        check_budget(METHODS[method], most, own.size, called=method)
     pool = Pool(own, seed=seed, distribution="rademacher")
     return until_sure(diagonals_by_budget(pool, method, most, tolerance), tolerance, own.rounded_to)[-1]
-
-
-def check_diagonal_budget(method: str, products: int, size: int) -> None:
-    """Raises ValueError for products that the method cannot split, or not over a matrix (n, n) of that size, as
-    `models.trace.estimators.check_budget`, which names the method of traces that splits them alike."""
-    own = METHODS[method]
-    try:
-        check_budget(own, products, size)
-    except ValueError as error:
-        raise ValueError(str(error).replace(own, method)) from None
 
 
 def diagonals_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[DiagonalEstimate]:

@@ -29,7 +29,7 @@ from models.trace.asked import Asked, Shares, inner, products_of, trace_of
 from models.trace.basis import orthonormal_rows
 from models.trace.oracles import Checked, Oracle
 from models.trace.queries import QueryDraw
-from models.trace.xtrace import xtrace_estimate, xtrace_moments, xtrace_shares
+from models.trace.xtrace import refuse_odd, xtrace_estimate, xtrace_moments, xtrace_shares
 
 
 class TraceMethod(NamedTuple):
@@ -128,18 +128,21 @@ METHODS = {
 LEAST = {"hutchinson": 1, "hutch_pp": 3, "na_hutch_pp": 4, "xtrace": 4}
 
 
-def check_budget(name: str, queries: int, size: int) -> None:
+def check_budget(name: str, queries: int, size: int, *, called: str | None = None) -> None:
     """Raises ValueError, which says what to do, for a method that is unknown and for a budget that it cannot split,
-    or not over a matrix (n, n) of that size."""
+    or not over a matrix (n, n) of that size. called: the method whose budget is split as by `name`; None for itself."""
     if name not in METHODS:
         raise ValueError(f"method {name} is unknown; choose one of {', '.join(METHODS)}")
+    called = called or name
     if queries < LEAST[name]:
-        raise ValueError(f"{name} needs at least {LEAST[name]} queries, not {queries}")
+        raise ValueError(f"{called} needs at least {LEAST[name]} queries, not {queries}")
+    if name == "xtrace":
+        refuse_odd(queries, called)
     shares = METHODS[name].shares(queries)
     sketch = max(shares.sketch, shares.second)
     if sketch >= size:
         raise ValueError(
-            f"{name} with {queries} queries makes a sketch of {sketch} vectors of a matrix of size {size}; "
+            f"{called} with {queries} queries makes a sketch of {sketch} vectors of a matrix of size {size}; "
             f"ask for fewer, or for its {size} diagonal entries one by one"
         )
 

@@ -64,8 +64,13 @@ def xtrace_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
     return xtrace_terms(moments, shares).mean(1)
 
 
+def refuse_odd(queries: int, called: str = "xtrace") -> None:
+    """Raises ValueError for an odd number of queries, of which no half can be Ω. called: the method that asks them."""
+    if queries % 2:
+        raise ValueError(f"{called} asks for as many queries twice; {queries} is odd, give an even number")
+
+
 def xtrace_shares(queries: int) -> Shares:
     """Returns half of the queries for Ω and half for Q. Raises ValueError for an odd number."""
-    if queries % 2:
-        raise ValueError(f"xtrace asks for as many queries twice; {queries} is odd, give an even number")
+    refuse_odd(queries)
     return Shares(sketch=queries // 2, basis=queries // 2)

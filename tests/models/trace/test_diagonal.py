@@ -96,6 +96,7 @@ def test_a_tolerance() -> None:
         ({"method": "xtrace"}, "method='xtrace' is unknown; choose one of auto, bekas, xdiag"),
         ({"method": "xdiag", "products": 31}, "^xdiag asks for as many queries twice; 31 is odd"),
         ({"method": "xdiag", "products": 400}, "^xdiag .* makes a sketch of 200 vectors of a matrix of size 150"),
+        ({"method": "xdiag", "products": 400}, "ask for fewer, or for its 150 diagonal entries one by one$"),
         ({"products": 2}, "products=2 must be at least 4"),
     ],
 )

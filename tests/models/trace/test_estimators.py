@@ -160,6 +160,13 @@ def test_budgets_that_make_no_sense(name: str, queries: int, size: int, message:
         check_budget(name, queries, size)
 
 
+@pytest.mark.parametrize(("name", "queries"), [("hutch_pp", 2), ("hutch_pp", 30), ("xtrace", 11), ("xtrace", 30)])
+def test_a_budget_that_is_split_for_another_method_is_refused_by_its_name(name: str, queries: int) -> None:
+    with pytest.raises(ValueError, match=r"^sketched hutch_pp .*queries") as refused:
+        check_budget(name, queries, 10, called="sketched hutch_pp")
+    assert "xtrace" not in str(refused.value)
+
+
 def test_bad_answers_are_refused() -> None:
     settings = {"method": "hutch_pp", "queries": 9, "size": 5, "generator": chance(0)}
     with pytest.raises(OracleError, match="a number that is not finite"):
