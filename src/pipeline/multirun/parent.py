@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import warnings
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.locks import file_lock
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
+from pipeline.multirun.sweep_mark import sweep_mark
 from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import git_commit, origin_tags
@@ -51,19 +51,6 @@ def experiment_name(config: DictConfig) -> str:
     return str(config.tracking.experiment or choices.get("experiment") or data or config.recipe)
 
 
-NOT_IN_MARK = ("resume", "run_name", "tracking")
-
-
-def sweep_mark(config: DictConfig) -> str:
-    """Returns a mark of command line, swept values and composed settings, without what does not change the jobs. Equal
-    marks are the same sweep."""
-    typed = [o for o in config.hydra.overrides.task if not o.lstrip("+").startswith(NOT_IN_MARK)]
-    plain: Any = OmegaConf.to_container(config, resolve=False)
-    swept = str(plain.pop("hydra")["sweeper"].get("params"))
-    kept = {key: value for key, value in plain.items() if key not in NOT_IN_MARK}
-    return hashlib.sha256(repr((sorted(typed), swept, sorted(kept.items()))).encode()).hexdigest()
-
-
 def newest_parent(client: MlflowClient, where: str, mark: str, status: str) -> MlflowRun | None:
     """Returns the newest parent of the sweep with that mark, None where there is none; `status` is "=" or "!="
     FINISHED."""
@@ -76,8 +63,8 @@ def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:
     if finished is not None:
         raise FinishedBefore(nothing_left("multirun", finished))
     raise PipelineError(
-        "resume=true: no unfinished multirun has this command line and these settings; start without resume, or with "
-        "resume=auto"
+        "resume=true: no unfinished multirun has this command line, these settings and this data; start without "
+        "resume, or with resume=auto"
     )
 
 
@@ -99,8 +86,8 @@ def still_unfinished(client: MlflowClient, former: MlflowRun, lock: ExitStack) -
 
 
 def parent_run(config: DictConfig, lock: ExitStack) -> Run:
-    """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line that did not
-    finish, if there is one. No other process can go on with it until the lock is closed.
+    """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line and the same
+    tables that did not finish, if there is one. No other process can go on with it until the lock is closed.
 
     With resume=true and no such parent it raises FinishedBefore where the sweep has finished, and else PipelineError;
     PipelineError also where that parent still goes on in another process.
