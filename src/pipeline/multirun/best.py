@@ -30,14 +30,28 @@ def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[Mlflo
     return best, error if math.isfinite(error) else math.inf
 
 
+def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
+    """Returns the jobs in groups that ran on the same data, by the names of the data. Errors of unlike data cannot be
+    compared, so each group has a best job of its own."""
+    groups: dict[tuple[str, str], list[MlflowRun]] = {}
+    for child in children:
+        groups.setdefault((child.data.tags["data"], child.data.tags["data.checksum"]), []).append(child)
+    return [groups[key] for key in sorted(groups)]
+
+
 def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, *, tested: bool, whole: bool) -> None:
     """Logs on the parent which job is the best, its settings and its errors; does nothing where there are no jobs, and
-    for studies, which have no best.
+    for studies, which have no best. Jobs on different data have none either; what was said of the first of them, before
+    a stop, is taken back.
 
     tested: False where the test error is not to be looked at. whole: the sweep has finished. In an unfinished sweep
     another job may yet be better, and MLflow keeps parameters as first logged, so the settings wait for the end.
     """
     if not children or comparison is None:
+        return
+    if len(by_data(children)) > 1:
+        for tag in {"best.run", "best.name"} & set(run.client.get_run(run.id).data.tags):
+            run.client.delete_tag(run.id, tag)
         return
     best, error = best_child(children, comparison)
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
@@ -49,8 +63,14 @@ def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None,
         run.client.log_metric(run.id, f"best/{comparison.column}", best.data.metrics[comparison.metric])
 
 
+def best_to_keep(children: list[MlflowRun], comparison: Comparison) -> MlflowRun:
+    """Returns the best job among those whose model can be kept; of all jobs where no model can."""
+    return best_child([child for child in children if NOT_KEPT not in child.data.tags] or children, comparison)[0]
+
+
 def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, name: str | None) -> None:
-    """Keeps the model of the best job among those whose model can be kept, and registers the model if there is a name.
+    """Keeps for each data set the model of the best job among those whose model can be kept, and registers the model if
+    there is a name.
 
     Raises PipelineError where there is a name and the jobs make no model, their data differ, or the best job has no
     model.
@@ -59,13 +79,14 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
         if name is not None:
             raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
         return
-    checksums = {child.data.tags["data.checksum"] for child in children}
-    if name is not None and len(checksums) > 1:
+    groups = by_data(children)
+    if name is not None and len(groups) > 1:
         raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
-    best = best_child([child for child in children if NOT_KEPT not in child.data.tags] or children, comparison)[0]
-    uri = log_best_model(run.client, best, comparison, name)
+    bests = [best_to_keep(group, comparison) for group in groups]
+    uris = [log_best_model(run.client, best, comparison, name) for best in bests]
     if name is None:
         return
+    best, uri = bests[0], uris[0]
     if uri is None:
         raise PipelineError(
             f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation "
@@ -97,9 +118,10 @@ def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: C
     """Says in a line for each data set which job is the best on the validation part. A second line says how its model
     predicts, where the model is logged and its system says so."""
     lines = []
-    for data in sorted({child.data.tags["data"] for child in children}):
-        best, error = best_child([child for child in children if child.data.tags["data"] == data], comparison)
-        lines.append(f"best on {data}: {best.info.run_name}, validation {comparison.word} {error:.4g}")
+    for group in by_data(children):
+        best, error = best_child(group, comparison)
+        data, word = best.data.tags["data"], comparison.word
+        lines.append(f"best on {data}: {best.info.run_name}, validation {word} {error:.4g}")
         if comparison.predicted is None:
             continue
         if logged_model_of(client, best.info.run_id) is not None:

@@ -15,12 +15,12 @@ from mlflow.entities import LoggedModelStatus
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.locks import file_lock
-from pipeline.multirun import parent
+from pipeline.multirun import best, parent
 from pipeline.multirun.best import best_in_words
-from pipeline.multirun.parent import best_child, keep_best
+from pipeline.multirun.parent import best_child, keep_best, log_best
 from pipeline.multirun.recompute import command_on
 from pipeline.systems.psrnn.comparison import FORECASTS
-from pipeline.tracking.model import BEST_SO_FAR
+from pipeline.tracking.model import BEST_SO_FAR, keep_if_best
 from pipeline.tracking.run import Run
 from pipeline.tracking.session import LOCK
 
@@ -173,6 +173,30 @@ def test_studies_have_no_model_to_register(client) -> None:
         keep_best(parent, [], None, "walks")
 
 
+def test_of_each_data_set_the_best_job_is_kept_and_none_is_the_best_of_all(client, monkeypatch) -> None:
+    """The hard data set has the larger errors in all of its jobs, which say nothing beside those of the easy one."""
+    sweep = Run(client, client.create_run(client.create_experiment("two"), tags={"best.run": "0a"}).info.run_id)
+    errors = [("hard", 3.0), ("hard", 2.0), ("easy", 0.2), ("easy", 0.1)]
+    for data, error in errors:
+        tags = {"mlflow.parentRunId": sweep.id, "data": data, "data.checksum": data, "validation_mse": str(error)}
+        job = Run(client, client.create_run(sweep.experiment_id, run_name=f"{data}-{error}", tags=tags).info.run_id)
+        model: Any = SimpleNamespace(error=error, write=lambda folder: (folder / "weights").write_text("1"))
+        keep_if_best(job, model, sweep.id, FORECASTS)
+    children = parent.children_of(client, sweep)
+    kept = {child.info.run_name for child in children if BEST_SO_FAR in child.data.tags}
+    assert kept == {"easy-0.1", "hard-2.0"}
+    logged: list[str] = []
+    monkeypatch.setattr(best, "log_best_model", lambda _, found, *__: logged.append(found.info.run_name))
+    keep_best(sweep, children, FORECASTS, None)
+    assert logged == ["easy-0.1", "hard-2.0"]
+    log_best(sweep, children, FORECASTS, tested=False, whole=True)
+    found = client.get_run(sweep.id).data
+    assert [name for name in (*found.tags, *found.metrics, *found.params) if name.startswith("best")] == []
+    assert [line.split(",")[0] for line in best_in_words(client, children, FORECASTS).splitlines()] == [
+        "best on easy: easy-0.1", "best on hard: hard-2.0",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("kept", [0, 1])
 def test_of_equal_jobs_the_one_whose_model_was_kept_is_the_best(client, kept: int) -> None:
     experiment = client.create_experiment("ties")
@@ -185,7 +209,7 @@ def test_of_equal_jobs_the_one_whose_model_was_kept_is_the_best(client, kept: in
 @pytest.mark.parametrize("logged", [True, False])
 def test_the_best_job_is_told_with_the_command_that_predicts_where_its_model_is_logged(logged: bool) -> None:
     overrides = """data=table data.path=a.csv data.time="the hour" data.group=plant seed=1 tracking.parent=0a"""
-    tags = {"data": "table", "validation_mse": "0.25", "hydra.overrides": overrides}
+    tags = {"data": "table", "data.checksum": "c", "validation_mse": "0.25", "hydra.overrides": overrides}
     job: Any = SimpleNamespace(info=SimpleNamespace(run_id="f75", run_name="psrnn-1"), data=SimpleNamespace(tags=tags))
     outputs = SimpleNamespace(model_outputs=[SimpleNamespace(model_id="m1")])
     status = LoggedModelStatus.READY if logged else LoggedModelStatus.PENDING  # as where the process ended meanwhile
@@ -201,7 +225,7 @@ def test_the_best_job_is_told_with_the_command_that_predicts_where_its_model_is_
 
 def test_a_best_job_without_a_model_cannot_be_registered(client) -> None:
     experiment = client.create_experiment("no model")
-    tags = {"validation_mse": "inf", "data.checksum": "c"}
+    tags = {"validation_mse": "inf", "data": "walks", "data.checksum": "c"}
     job = client.create_run(experiment, run_name="diverged", tags=tags).info.run_id
     with pytest.raises(PipelineError, match=r"tracking\.register=walks: the best job, diverged, has no model"):
         keep_best(Run(client, job), [client.get_run(job)], FORECASTS, "walks")
