@@ -24,7 +24,7 @@ from pipeline.multirun.best import best_child, best_in_words, keep_best, log_bes
 from pipeline.multirun.sweep_mark import sweep_mark
 from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
-from pipeline.tracking.origin import git_commit, origin_tags
+from pipeline.tracking.origin import origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
 from pipeline.tracking.session import (
     LOCK,
@@ -99,7 +99,6 @@ def parent_run(config: DictConfig, lock: ExitStack) -> Run:
     if former is not None and still_unfinished(client, former, lock):
         run = Run(client, former.info.run_id)
         reopen(client, run)
-        run.tags({"resumed.git.commit": git_commit()})
         return run
     if config.resume is True:
         refuse_to_resume(client, where, mark)

@@ -43,6 +43,7 @@ def without(settings: Mapping[str, Any], keys: Sequence[str], prefix: str = "") 
 
 
 def fingerprint(settings: Mapping[str, Any], checksum: str) -> str:
-    """Returns the SHA-256 of configuration (but resume, run name, tracking) and data: equal means equal results."""
+    """Returns the SHA-256 of data and configuration without `NOT_IN_FINGERPRINT`: with one version of the code, equal
+    means equal results."""
     kept = {key: value for key, value in settings.items() if key not in NOT_IN_FINGERPRINT}
     return hashlib.sha256(json.dumps([kept, checksum], sort_keys=True, default=str).encode()).hexdigest()

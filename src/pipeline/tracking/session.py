@@ -23,7 +23,7 @@ from pipeline.host.signals import by_signal
 from pipeline.host.torchrun import first_failure
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
-from pipeline.tracking.origin import origin_tags
+from pipeline.tracking.origin import git_commit, origin_tags
 from pipeline.tracking.registry import refuse_other_data
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.run_request import RunRequest
@@ -223,10 +223,12 @@ def unkept_if_pruned(folder: Path) -> Iterator[None]:
 
 
 def reopen(client: MlflowClient, run: Run) -> None:
+    """Sets a run that was stopped going again. Its tags say so, and from which commit: it may be another one than that
+    which the run began with."""
     client.update_run(run.id, status="RUNNING")
     if "error" in client.get_run(run.id).data.tags:
         client.delete_tag(run.id, "error")
-    run.tags({RESUMED: "true", "pid": str(os.getpid())})
+    run.tags({RESUMED: "true", "resumed.git.commit": git_commit(), "pid": str(os.getpid())})
 
 
 @contextmanager

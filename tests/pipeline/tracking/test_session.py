@@ -121,6 +121,16 @@ def test_a_single_run_goes_on_with_no_job_of_a_multirun(client: MlflowClient) ->
         assert (newest(alone, status), newest(job, status)) == (single, last_job)
 
 
+def test_a_run_that_goes_on_names_the_commit_that_went_on_with_it(client: MlflowClient, monkeypatch) -> None:
+    run = create_run(client, "0", "stopped", {"git.commit": "a" * 40})
+    client.set_terminated(run.id, "KILLED")
+    monkeypatch.setattr(session, "git_commit", lambda: "b" * 40)
+    session.reopen(client, run)
+    after = client.get_run(run.id)
+    commits = after.data.tags["git.commit"], after.data.tags["resumed.git.commit"]
+    assert (after.info.status, commits) == ("RUNNING", ("a" * 40, "b" * 40))
+
+
 def test_a_lock_whose_folder_another_process_takes_away_is_made_again(tmp_path: Path, monkeypatch) -> None:
     folder, calls, really = tmp_path / "run", list[Path](), session.opened_locked
 
