@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -18,8 +19,10 @@ from torch import Tensor
 from models.runtime.collectives import bytes_of_first_rank, rank, world
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
+from pipeline.host.out_of_memory import is_out_of_memory
 
 VALUES, OWNER = "__values__", "__owner__"
+OF_THE_SYSTEM = (errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ENOMEM)  # say nothing about the file itself
 
 
 class Saved(NamedTuple):
@@ -73,16 +76,24 @@ def read(file: IO[bytes]) -> tuple[Saved, str]:
     return Saved({name: torch.from_numpy(array) for name, array in arrays.items()}, values), owner
 
 
+def unread(path: Path, error: Exception) -> str:
+    """Says in one line why a checkpoint could not be read, and what to do. A damaged file may ask for more memory than
+    there is, so that lack of memory does not tell whether the file is whole."""
+    if isinstance(error, OSError) and error.errno in OF_THE_SYSTEM:
+        return f"{path} cannot be read ({error.strerror}); keep it: once it can be, resume=true goes on from it"
+    if isinstance(error, MemoryError):
+        return f"{path} cannot be read for lack of memory; free some, and if that does not help delete it"
+    return f"{path} is not a complete checkpoint of this project ({error}); delete it and start anew"
+
+
 def load(path: Path) -> Saved:
     """Returns what is in a checkpoint. Raises PipelineError for a file that is cut short, was not written by `save`, or
-    belongs to another run."""
+    belongs to another run, and for one that cannot be read now, which is to be kept."""
     try:
         with path.open("rb") as opened:
             saved, owner = read(opened)
     except (ValueError, KeyError, EOFError, OSError, MemoryError, zipfile.BadZipFile) as error:
-        raise PipelineError(
-            f"{path} is not a complete checkpoint of this project ({error}); delete it and start anew"
-        ) from error
+        raise PipelineError(unread(path, error)) from error
     if owner != path.parent.name:
         raise PipelineError(f"{path} is a checkpoint of the run {owner}; delete it and start anew")
     return saved
@@ -91,9 +102,11 @@ def load(path: Path) -> Saved:
 @contextmanager
 def fitting(path: Path) -> Iterator[None]:
     """Guards the block in which what was read from a checkpoint is put in place. Raises PipelineError where the
-    checkpoint does not fit the model."""
+    checkpoint does not fit the model. Lack of memory is let through, as it says nothing about the checkpoint."""
     try:
         yield
     except (RuntimeError, KeyError, TypeError, ValueError) as error:
+        if is_out_of_memory(error):
+            raise
         reason = str(error).splitlines()[0]
         raise PipelineError(f"{path} is a checkpoint of another model ({reason}); delete it and start anew") from error

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import shutil
 from pathlib import Path
 
@@ -65,3 +68,33 @@ def test_generators_are_named() -> None:
 
     assert draw(0, "a") == draw(0, "a")
     assert len({draw(0, "a"), draw(0, "b"), draw(1, "a")}) == 3
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE, errno.ENOMEM])
+def test_a_checkpoint_that_the_system_does_not_give_is_kept(number: int, tmp_path: Path, monkeypatch) -> None:
+    def failing(_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(checkpoint, "read", failing)
+    path = tmp_path / "c.npz"
+    path.touch()
+    reason = re.escape(f"c.npz cannot be read ({os.strerror(number)}); keep it")
+    with pytest.raises(PipelineError, match=reason) as said:
+        checkpoint.load(path)
+    assert "delete" not in str(said.value)
+
+
+def test_lack_of_memory_is_no_damaged_checkpoint(tmp_path: Path, monkeypatch) -> None:
+    def failing(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(checkpoint, "read", failing)
+    path = tmp_path / "c.npz"
+    path.touch()
+    with pytest.raises(PipelineError, match=r"c\.npz cannot be read for lack of memory; free some"):
+        checkpoint.load(path)
+    with pytest.raises(torch.OutOfMemoryError), checkpoint.fitting(path):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+    with pytest.raises(RuntimeError, match="not enough memory") as raised, checkpoint.fitting(path):
+        raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes")
+    assert not isinstance(raised.value, PipelineError)
