@@ -4,7 +4,8 @@ SEARCH is a run, or the trials.csv that pipeline.export wrote of it. FILE is con
 the one of least validation error of those that finished, or of those that have the settings named, as readout=kernel.
 The file names the search, the trial and its error. Where the best is a contender that was tried as it is, the file has
 that contender's settings. Horizons beyond one step, of which a search has none, are left to the readout. trials=12
-looks at the first twelve alone, where searches that are to be equal have come differently far.
+looks at the first twelve alone, where searches that are to be equal have come differently far. A search over several
+data sets wants data=… to say which.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -38,16 +40,6 @@ NOT_OF_A_CONTENDER = (
 )  # fmt: skip
 
 
-def exported_trials(path: Path) -> Any:
-    """Returns the trials.csv of a search as `pipeline.export` wrote it. Raises PipelineError for a table of anything
-    else."""
-    table = pd.read_csv(path)
-    lacking = [name for name in ("trial", "state", "overrides", "validation_mse") if name not in table.columns]
-    if lacking:
-        raise PipelineError(f"{path} has no column {', '.join(lacking)}; name the trials.csv of a search")
-    return table
-
-
 def logged_trials(search: str) -> Any:
     """Returns the trials.csv of a run of the store. Raises PipelineError for a run that is no search."""
     client = open_store(None)
@@ -60,10 +52,29 @@ def logged_trials(search: str) -> Any:
 
 
 def trials_of(search: str) -> pd.DataFrame:
-    """Returns the trials of a run or of an exported file that finished, the best first. Raises PipelineError where the
-    run or the file is no search."""
-    table = exported_trials(Path(search)) if search.endswith(".csv") else logged_trials(search)
+    """Returns the trials of a run or of a file that `pipeline.export` wrote, as far as they finished. Raises
+    PipelineError where the run or the file is no search by validation_mse."""
+    table: Any = pd.read_csv(search) if search.endswith(".csv") else logged_trials(search)
+    lacking = [name for name in ("trial", "state", "overrides", "validation_mse") if name not in table.columns]
+    if lacking:
+        raise PipelineError(f"{search} has no column {', '.join(lacking)}; name the trials.csv of a search")
     return table[table["state"] == "finished"]
+
+
+def best_of(trials: Any) -> Any:
+    """Returns the trial of least validation error, the first of equals. Raises PipelineError for trials on several data
+    sets, whose errors cannot be compared, and where no error is a number."""
+    data = sorted(set(trials["data"].astype(str))) if "data" in trials else []
+    if len(data) > 1:
+        raise PipelineError(
+            f"the trials are on different data ({', '.join(data)}), whose errors cannot be compared; "
+            f"add data={data[0]} to look at those alone"
+        )
+    errors = pd.to_numeric(trials["validation_mse"], errors="coerce")
+    finite = errors[np.isfinite(errors)]
+    if finite.empty:
+        raise PipelineError(f"none of the {len(trials)} trials that finished has a validation error that is a number")
+    return trials.loc[finite.idxmin()]
 
 
 def typed_in(overrides: str) -> dict[str, Any]:
@@ -141,11 +152,11 @@ def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
     """Writes the best of the trials asked for as the contender `file`, and returns the sentence that says so.
 
     The file is left alone where the best trial was this contender with its own settings. Raises PipelineError where no
-    trial has what is asked for.
+    trial has what is asked for, and as `best_of`.
     """
     trials, asked = among_first(trials_of(search), asked)
     trials = with_what_was_asked(trials, asked)
-    best = trials.iloc[0]
+    best = best_of(trials)
     typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
     which = f"the least of the {len(trials)} trials that finished" + (f" and have {' '.join(asked)}" if asked else "")
     told = f"trial {best['trial']} of {search}, {error}"

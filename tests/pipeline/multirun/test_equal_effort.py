@@ -227,6 +227,20 @@ def test_a_contender_is_written_from_exported_trials(exported, tmp_path) -> None
     assert not (tmp_path / "none.yaml").exists()
 
 
+def test_the_best_trial_is_the_one_of_least_error_on_one_data_set(exported, tmp_path) -> None:
+    """A table stands by data set and arm, so that its first row says nothing of the others."""
+    trials: Any = pd.read_csv(exported).assign(data=["mocap", "swimmer", float("nan")], arm=["gru", "lstm", "gru"])
+    trials.to_csv(exported, index=False)
+    file = tmp_path / "gru.yaml"
+    with pytest.raises(PipelineError, match=r"different data \(mocap, swimmer\).*; add data=mocap to look at those"):
+        write_contender(str(exported), file)
+    trials.assign(data="mocap", validation_mse=[0.5, 0.25, None]).to_csv(exported, index=False)
+    assert "trial 1 of" in write_contender(str(exported), file)
+    trials.assign(data="mocap", validation_mse=[float("inf"), None, None]).to_csv(exported, index=False)
+    with pytest.raises(PipelineError, match=r"^none of the 2 trials that finished has a validation error"):
+        write_contender(str(exported), file)
+
+
 def test_the_best_trial_is_written_as_a_contender(run_pipeline, tmp_path) -> None:
     """The file composes to the settings of its trial, the best of those that are asked for."""
     space = "tune.space=[{key: model.units, choices: [3, 4]}, {key: features.traces, choices: [[], [2.0]]}]"
