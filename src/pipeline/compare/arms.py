@@ -13,6 +13,7 @@ from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")  # between two settings of the column `varied`
+OVERRIDE = re.compile(r" (?=[+~]*[\w.@/]+=)")  # between two overrides on a line
 GIVEN = "given"  # tag of a job: what its overrides give, as JSON
 
 
@@ -40,6 +41,11 @@ def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
         texts = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
         values[override.key_or_group] = [str(text).strip("'\"") for text in texts]
     return values
+
+
+def words_of(overrides: str) -> list[str]:
+    """Returns the overrides of a job that stand in a line; a value may have spaces, as `data.time="the hour"` has."""
+    return OVERRIDE.split(overrides)
 
 
 def given(overrides: Sequence[str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline.compare.arms import words_of
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder, refuse_shadowing
@@ -79,7 +80,7 @@ def best_of(trials: Any) -> Any:
 
 def typed_in(overrides: str) -> dict[str, Any]:
     """Returns what was typed for a trial, value by key."""
-    parsed = OverridesParser.create().parse_overrides(overrides.split(" "))
+    parsed = OverridesParser.create().parse_overrides(words_of(overrides))
     return {each.key_or_group: each.value() for each in parsed}
 
 
@@ -111,7 +112,7 @@ def of_contender(name: str) -> tuple[dict[str, str], dict[str, Any]]:
 
 def said_by(overrides: str) -> set[str]:
     """Returns what was typed for a trial. For a contender the choices of groups that its file makes are added."""
-    typed = set(overrides.split(" "))
+    typed = set(words_of(overrides))
     for name in [each.removeprefix("+contender=") for each in typed if each.startswith("+contender=")]:
         typed |= {f"{group}={choice}" for group, choice in of_contender(name)[0].items()}
     return typed

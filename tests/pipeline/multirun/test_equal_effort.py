@@ -227,6 +227,15 @@ def test_a_contender_is_written_from_exported_trials(exported, tmp_path) -> None
     assert not (tmp_path / "none.yaml").exists()
 
 
+def test_a_setting_with_a_space_comes_through(exported, tmp_path) -> None:
+    table: Any = pd.read_csv(exported)
+    table["overrides"] = table["overrides"].str.replace("readout=", """data.time="the hour" readout=""")
+    table.to_csv(exported, index=False)
+    file = tmp_path / "gru.yaml"
+    write_contender(str(exported), file, ["""data.time="the hour\""""])
+    assert OmegaConf.load(file).data.time == "the hour"
+
+
 def test_the_best_trial_is_the_one_of_least_error_on_one_data_set(exported, tmp_path) -> None:
     """A table stands by data set and arm, so that its first row says nothing of the others."""
     trials: Any = pd.read_csv(exported).assign(data=["mocap", "swimmer", float("nan")], arm=["gru", "lstm", "gru"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pipeline.compare.arms import words_of
 from pipeline.host.passwords import masked
 from pipeline.settings.job import own_configuration
 from pipeline.systems.psrnn.baselines import Season
@@ -35,8 +35,7 @@ def how_to_predict_with(job: MlflowRun) -> str:
     """Returns the command that predicts a new file with the model that a job logged."""
     from pipeline.tracking.model import how_to_predict
 
-    typed = re.split(r" (?=[+~]*[\w.@/]+=)", job.data.tags["hydra.overrides"])
-    return how_to_predict(f"runs:/{job.info.run_id}/model", reading(typed))
+    return how_to_predict(f"runs:/{job.info.run_id}/model", reading(words_of(job.data.tags["hydra.overrides"])))
 
 
 def remarks(evaluation: Evaluation, *, before: float | None, season: Season | None) -> list[str]:
