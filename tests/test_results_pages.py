@@ -147,6 +147,15 @@ def test_a_page_follows_from_what_was_measured(tmp_path: Path) -> None:
         export_again(tmp_path / "beyond-mocap")
 
 
+def test_a_page_made_again_still_says_that_its_jobs_were_stopped(tmp_path: Path) -> None:
+    shutil.copytree(RESULTS / "beyond-mocap", tmp_path / "beyond-mocap")
+    before = (RESULTS / "beyond-mocap.md").read_text()
+    stopped = before.replace(MADE_AGAIN, f"{MADE_AGAIN} It was stopped before all of its jobs.")
+    (tmp_path / "beyond-mocap.md").write_text(stopped)
+    again = export_again(tmp_path / "beyond-mocap").read_text()
+    assert again == before.replace(MADE_AGAIN, f" It was stopped before all of its jobs.{MADE_AGAIN}")
+
+
 def remade_copy(name: str, folder: Path, *, without: str = "") -> dict[str, str]:
     """Figures of a study that is made again from a copy of its files, by name."""
     folder.mkdir()

@@ -97,7 +97,8 @@ def export(name: str, folder: Path) -> Path:
 
 
 def export_again(folder: Path) -> Path:
-    """Writes page and tables again from the files of an earlier export; returns the page's path.
+    """Writes page and tables again from the files of an earlier export; returns the page's path. What the page says of
+    its jobs behind their number, as that they were stopped, stays.
 
     Raises PipelineError where the files do not hold what is needed.
     """
@@ -114,7 +115,7 @@ def export_again(folder: Path) -> Path:
     files = sorted(path.name for path in folder.iterdir() if path.suffix in EXPORTED)
     text = page(
         folder.name, tags | {"jobs.failed": head["failed"]}, f"{summary.text}\n\n{best[0] if best else ''}", files,
-        note=MADE_AGAIN,
+        note=head["note"].replace(MADE_AGAIN, "") + MADE_AGAIN,
     )  # fmt: skip
     with written_whole(target) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -21,7 +21,7 @@ from pipeline.host.paths import conf_folder
 from pipeline.plotting import save_svg
 from pipeline.systems.registry import function, system
 
-COMMIT = re.compile(r"^Commit (?P<commit>.+); (?P<jobs>\d+) jobs?, (?P<failed>\d+) failed\.", re.M)
+COMMIT = re.compile(r"^Commit (?P<commit>.+); (?P<jobs>\d+) jobs?, (?P<failed>\d+) failed\.(?P<note>.*)$", re.M)
 
 
 def command_on(page: str) -> str:
