@@ -21,6 +21,7 @@ EQUAL = "ahead of every model at equal readout"
 ADDED = "better than the same readout without a state"
 CLAIMS = (PUBLISHED, EQUAL, ADDED)
 FAMILY = ["data", "stand_in"]  # the comparisons that Holm's adjustment is over
+COMPARISON = [*FAMILY, "arm", "against", "horizon"]  # what makes two rows the same comparison
 
 
 class Rivals(NamedTuple):
@@ -59,7 +60,8 @@ def rivals(jobs: Any, challenger: str, without: str | None) -> list[Rivals]:
 def paired_with_rivals(jobs: Any, challenger: str, without: str | None) -> pd.DataFrame:
     """Returns `statistics.paired` of each arm of the challenger and each of its rivals, per data set and horizon.
 
-    Holm's adjustment is over all comparisons of a data set, whichever claim they belong to.
+    Holm's adjustment is over all pairs of arms of a data set at all horizons. A pair that two claims rest on is one
+    comparison there, and has the same p in both.
     """
     parts = []
     for (data, stand_in), here in jobs.groupby(FAMILY, sort=True):
@@ -70,8 +72,10 @@ def paired_with_rivals(jobs: Any, challenger: str, without: str | None) -> pd.Da
     if not parts:
         return pd.DataFrame()
     table: Any = pd.concat(parts, ignore_index=True)
-    table["p_holm"] = table.groupby(FAMILY)["p"].transform(lambda p: statistics.holm(p.to_numpy()))
     table = table.rename(columns={"count": "horizon"})
+    pairs: Any = table.drop_duplicates(COMPARISON)
+    adjusted = pairs.groupby(FAMILY)["p"].transform(lambda p: statistics.holm(p.to_numpy()))
+    table = table.merge(pairs[COMPARISON].assign(p_holm=adjusted), on=COMPARISON)
     first = ["data", "horizon", "claim", "arm", "against"]
     return table[[*first, *table.columns.drop(first)]]
 
