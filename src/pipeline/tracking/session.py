@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from models.runtime.collectives import text_of_first_rank
+from models.runtime.collectives import text_of_first_rank, world
 from pipeline.compare.comparison import RESUMED
 from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
 from pipeline.host.locks import holder_of, opened_locked, sign
@@ -214,12 +214,24 @@ def held(what: str, run_id: str) -> Iterator[Path]:
 
 
 @contextmanager
-def unkept_if_pruned(folder: Path) -> Iterator[None]:
+def unkept_when_done(folder: Path) -> Iterator[None]:
+    """Deletes the checkpoints of a run that finished, was pruned, or had finished before; any other goes on from
+    them."""
     try:
         yield
-    except Pruned:
+    except (Pruned, FinishedBefore):
         shutil.rmtree(folder)
         raise
+    shutil.rmtree(folder)
+
+
+def refuse_if_finished(client: MlflowClient, run: Run) -> None:
+    """Raises FinishedBefore for a run that another process has finished since it was looked up. Of several ranks, which
+    would wait for this one, it is a PipelineError, which ends all."""
+    info = client.get_run(run.id).info
+    if info.status == "FINISHED":
+        said = f"the run {info.run_name} ({run.id}) has finished in another process meanwhile; nothing is left to do"
+        raise FinishedBefore(said) if world() == 1 else PipelineError(said)
 
 
 def reopen(client: MlflowClient, run: Run) -> None:
@@ -251,7 +263,7 @@ def open_run(
     With `resume` it is the unfinished run of the same fingerprint; where there is none it is a new one in a multirun,
     with resume=auto and when Slurm has `requeued` the job. Raises PipelineError for resume=true alone, when there is
     none, when that run is still going on in another process, and when the name to register the model under belongs to
-    other data.
+    other data; FinishedBefore when another process has finished it meanwhile.
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:
@@ -270,10 +282,10 @@ def open_run(
         if resume == "auto" and not (tracking.parent or requeued):
             print(begins_anew("run", newest_matching_run(client, tracking, request, "=")), flush=True)
         run = (first_begin if resume or requeued else begin)(client, tracking, request)
-    with to_be_resumed(), held("run", run.id) as folder, unkept_if_pruned(folder):
+    with to_be_resumed(), held("run", run.id) as folder, unkept_when_done(folder):
         if former is not None:
+            refuse_if_finished(client, run)
             reopen(client, run)
         with closed_with_status(run):
             run.parameters(request.settings)
             yield run, folder
-    shutil.rmtree(folder)

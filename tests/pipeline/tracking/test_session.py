@@ -17,7 +17,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from logged import only_run
-from pipeline.host.errors import PipelineError, Pruned
+from pipeline.host.errors import FinishedBefore, PipelineError, Pruned
 from pipeline.tracking import session
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.run_request import RunRequest
@@ -129,6 +129,44 @@ def test_a_run_that_goes_on_names_the_commit_that_went_on_with_it(client: Mlflow
     after = client.get_run(run.id)
     commits = after.data.tags["git.commit"], after.data.tags["resumed.git.commit"]
     assert (after.info.status, commits) == ("RUNNING", ("a" * 40, "b" * 40))
+
+
+def test_a_run_that_another_process_finishes_meanwhile_is_not_trained_anew(client, store: Path, monkeypatch) -> None:
+    """It ends between the look at the store and the lock, and takes its checkpoints away."""
+    request = RunRequest({"seed": 1}, "walks", "walks-seed1", "c", {})
+    tracking = SimpleNamespace(parent=None, enabled=True, uri=None, wait=0, register=None)
+    run = session.begin(client, tracking, request)
+    client.set_terminated(run.id, "KILLED")
+    lock_in = session.lock_in
+
+    def ended_before(folder: Path) -> TextIO:
+        client.set_terminated(run.id, "FINISHED")
+        return lock_in(folder)
+
+    monkeypatch.setattr(session, "lock_in", ended_before)
+    said = rf"^the run walks-seed1 \({run.id}\) has finished in another process meanwhile"
+    with pytest.raises(FinishedBefore, match=said), session.open_run(tracking, request, resume=True):
+        raise AssertionError("the run was opened")
+    assert client.get_run(run.id).info.status == "FINISHED"
+    assert not (store / "checkpoints" / run.id).exists()
+
+
+def test_the_checkpoints_of_a_run_are_deleted_while_its_lock_is_held(client, store: Path, monkeypatch) -> None:
+    """Another process that comes in between would lose the folder that it works in."""
+    request = RunRequest({"seed": 1}, "walks", "walks-seed1", "c", {})
+    tracking = SimpleNamespace(parent=None, enabled=True, uri=None, wait=0, register=None)
+    deleted = list[Path]()
+
+    def refused(folder: Path) -> None:
+        with pytest.raises(BlockingIOError):
+            session.lock_in(folder)
+        deleted.append(folder)
+
+    monkeypatch.setattr(session, "shutil", SimpleNamespace(rmtree=refused))
+    with session.open_run(tracking, request, resume=False) as (run, _):
+        pass
+    assert client.get_run(run.id).info.status == "FINISHED"
+    assert deleted == [store / "checkpoints" / run.id]
 
 
 def test_a_lock_whose_folder_another_process_takes_away_is_made_again(tmp_path: Path, monkeypatch) -> None:
