@@ -23,6 +23,7 @@ from pipeline.host.process import prepare_environment
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.tracking.ended import alphabetical, ended_parent, ended_parents
 from pipeline.tracking.run import CUT, DESCRIPTION, scratch_folder
+from pipeline.tracking.servable import EXAMPLE
 from pipeline.tracking.store import open_store
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ NOTES = {
     "FAILED": " The same command with resume=true tries those that failed again.",
 }
 MADE_AGAIN = " Made again from the files below."
-NOT_EXPORTED = ("config.yaml", "draws.csv")  # of a study, every draw: in the store, too large for a page
+NOT_EXPORTED = (EXAMPLE, "draws.csv")  # rows of the data; of a study, every draw: in the store, too large for a page
 
 
 def description(client: MlflowClient, run: MlflowRun) -> str:
@@ -46,6 +47,14 @@ def description(client: MlflowClient, run: MlflowRun) -> str:
     with scratch_folder() as scratch:
         path = client.download_artifacts(run.info.run_id, DESCRIPTION, str(scratch))
         return Path(path).read_text(encoding="utf-8")
+
+
+def note_on(status: str, tags: Mapping[str, str]) -> str:
+    """Says of a multirun that did not finish why, and what to do. tags: its own, of the jobs that failed too."""
+    error = tags.get("summary.error")
+    if status != "FAILED" or int(tags["jobs.failed"]) or error is None:
+        return NOTES[status]
+    return f" The jobs ran, but {' '.join(error.split())}. The same command with resume=true tries that again."
 
 
 def page(name: str, tags: Mapping[str, str], text: str, files: list[str], *, note: str = "") -> str:
@@ -90,7 +99,8 @@ def export(name: str, folder: Path) -> Path:
     if run.info.status in NOTES:
         stopped = int(tags.get("jobs.stopped", "0"))
         counts = {"jobs": int(tags["jobs"]) - stopped, "jobs.failed": int(tags["jobs.failed"]) - stopped}
-        tags, note = tags | {key: str(count) for key, count in counts.items()}, NOTES[run.info.status]
+        tags |= {key: str(count) for key, count in counts.items()}
+        note = note_on(run.info.status, tags)
     with written_whole(target) as temporary:
         temporary.write_text(page(name, tags, description(client, run), files, note=note), encoding="utf-8")
     return target
