@@ -100,11 +100,14 @@ def compared(table: Any, baseline: str | None, challenger: str | None) -> pd.Dat
     return paired
 
 
-def verdicts(paired: Any, stand_in: bool) -> pd.DataFrame:
+def verdicts(paired: Any, stand_in: Any) -> pd.DataFrame:
     """Returns the table with a verdict in each row: *holds* where the arm is `statistics.better`, *does not hold* where
-    it is `statistics.worse`, else *undecided*."""
-    sides = zip(statistics.better(paired), statistics.worse(paired), strict=True)
-    words = [verdict(supported=bool(up), contradicted=bool(down), stand_in=stand_in) for up, down in sides]
+    it is `statistics.worse`, else *undecided*. stand_in: whether data stand in for real ones, by data set; these alone
+    give no claim."""
+    sides = zip(statistics.better(paired), statistics.worse(paired), paired["data"], strict=True)
+    words = [
+        verdict(supported=bool(up), contradicted=bool(down), stand_in=bool(stand_in[data])) for up, down, data in sides
+    ]
     return paired.assign(verdict=words)
 
 
@@ -121,7 +124,7 @@ def by_window(jobs: Any, compare: Any, along_of: Any, comparison: Comparison) ->
     tables, text = {"means.csv": means, ALONG: along}, f"{CAPTION}\n\n{in_words(means, comparison)}"
     paired = compared(along, compare.baseline, compare.challenger)
     if len(paired):
-        claims = verdicts(paired, bool(jobs["stand_in"].any()))
+        claims = verdicts(paired, jobs.groupby("data")["stand_in"].any())
         tables["paired.csv"] = claims
         text += f"\n\n{METHOD}\n\n{in_words(claims.drop(columns='p'), comparison)}"
     return Summary(tables, {}, text)

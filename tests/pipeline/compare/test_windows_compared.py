@@ -93,6 +93,13 @@ def test_verdicts_say_what_holds_and_nothing_of_too_few_blocks() -> None:
     ) == {"no claim (stand-in data)"}
 
 
+def test_a_data_set_that_stands_in_leaves_the_claims_of_the_others() -> None:
+    both, errors = [jobs(), jobs(stand_in=True).assign(data="made")], [along(), along().assign(data="made")]
+    found = by_window(pd.concat(both), COMPARE, lambda _: pd.concat(errors), FORECASTS).tables["paired.csv"]
+    claims = {data: set(rows["verdict"]) for data, rows in found.groupby("data")}
+    assert claims == {"ett": {"holds", "does not hold", "undecided"}, "made": {"no claim (stand-in data)"}}
+
+
 def test_the_page_has_means_over_seeds_and_can_be_made_again_from_its_files() -> None:
     table = jobs()
     found = summarise(table, COMPARE, lambda _: along(), FORECASTS)
