@@ -188,6 +188,9 @@ def test_settings_in_use_are_tried_first(run_pipeline, client, tmp_path) -> None
     assert children["0"]["model.units"] == "200"
     assert {children[job]["model.units"] for job in ("1", "2")} <= {"3", "4", "5"}
     assert {children[job]["model.spectral_radius"] for job in ("1", "2")} == {"0.9"}
+    tags = {run.data.tags["job"]: run.data.tags for run in runs(client) if "job" in run.data.tags}
+    assert tags["0"]["readout"] == "skip"  # what the contender sets, where the search alone has another default
+    assert all(f" readout={tags[job]['readout']} " in tags[job]["hydra.overrides"] for job in ("1", "2"))
     own = conf_folder() / "contender" / "mocap" / "echo_state.yaml"
     before = own.read_bytes()
     said = write_contender(STAND_IN, own, ["readout=skip", "trials=1"])

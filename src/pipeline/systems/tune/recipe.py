@@ -15,7 +15,7 @@ from typing import Any
 
 from hydra import compose
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, open_dict
 
 from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.host.errors import PipelineError, Pruned
@@ -125,22 +125,26 @@ def check_keys(settings: TuneConfig, keys: Iterable[str]) -> None:
             raise PipelineError(f"{list_with(settings, key)}: {not_a_setting(key)}")
 
 
-def with_values(settings: TuneConfig, typed: list[str], values: dict[str, Any]) -> tuple[TuneConfig, list[str]]:
-    """Returns the settings with drawn values in place, and all that is typed then. They are composed and checked as if
-    the values had been typed after `typed`."""
-    check_keys(settings, values)
-    overrides = [*typed, *(f"{key}={as_text(value)}" for key, value in values.items())]
-    return checked(compose(HydraConfig.get().job.config_name, overrides)), overrides
+def composed(job: Job, more: Iterable[str]) -> tuple[TuneConfig, Job]:
+    """Returns the settings of a job, composed and checked as if `more` had been typed after its overrides, and the job
+    with these overrides and with the choices of its groups that they make."""
+    overrides = [*job.overrides, *more]
+    config = compose(HydraConfig.get().job.config_name, overrides, return_hydra_config=True)
+    with open_dict(config):
+        made = config.pop("hydra").runtime.choices
+    choices = {group: made.get(group, choice) for group, choice in job.choices.items()}
+    return checked(config), replace(job, overrides=overrides, choices=choices)
 
 
-def settings_of_trial(here: optuna.Trial, settings: TuneConfig, job: Job) -> tuple[TuneConfig, list[str]]:
-    """Returns the settings of a trial and all that is typed for it. The first trials are the contenders `tune.known`,
-    scored at one step as all are; the others are drawn."""
+def settings_of_trial(here: optuna.Trial, settings: TuneConfig, job: Job) -> tuple[TuneConfig, Job]:
+    """Returns the settings of a trial, and its job as `composed` does. The first trials are the contenders
+    `tune.known`, scored at one step as all are; the others are drawn."""
     known, number = settings.tune.known, settings.tune.trial or 0
-    if number >= len(known):
-        return with_values(settings, job.overrides, draw_all(here, settings))
-    overrides = [*job.overrides, f"+contender={known[number]}", "readout.direct=0"]
-    return checked(compose(HydraConfig.get().job.config_name, overrides)), overrides
+    if number < len(known):
+        return composed(job, [f"+contender={known[number]}", "readout.direct=0"])
+    values = draw_all(here, settings)
+    check_keys(settings, values)
+    return composed(job, (f"{key}={as_text(value)}" for key, value in values.items()))
 
 
 def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
@@ -175,8 +179,8 @@ def trial(settings: TuneConfig, job: Job) -> float:
     known = search.get_trials(deepcopy=False)[here.number]
     if known.value is not None:
         return known.value
-    drawn, overrides = settings_of_trial(here, settings, job)
-    told = replace(job, label=f"trial{settings.tune.trial}", overrides=overrides)
+    drawn, own = settings_of_trial(here, settings, job)
+    told = replace(own, label=f"trial{settings.tune.trial}")
     try:
         error = finite(train(drawn, told, watch=watch(here)))
     except Pruned as end:
