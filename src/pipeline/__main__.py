@@ -28,6 +28,11 @@ def version_line() -> str:
     return f"{PROJECT} {version(PROJECT)} ({', '.join(versions)})"
 
 
+def quoted(value: str) -> str:
+    """Returns a value as a text in Hydra's grammar, whatever stands in it."""
+    return "'{}'".format(value.replace("'", r"\'"))
+
+
 def with_shorthands(arguments: list[str]) -> list[str]:
     """Returns the arguments with settings by their own keys: `model=URI` names a model to `recipe=predict`, elsewhere
     `model` is a config group."""
@@ -36,7 +41,7 @@ def with_shorthands(arguments: list[str]) -> list[str]:
     for recipe in SYSTEMS:
         for typed, meant in system(recipe).shorthands if f"recipe={recipe}" in arguments else ():
             whole = f"{typed}="
-            arguments = [f"{meant}='{a.removeprefix(whole)}'" if a.startswith(whole) else a for a in arguments]
+            arguments = [f"{meant}={quoted(a.removeprefix(whole))}" if a.startswith(whole) else a for a in arguments]
     return arguments
 
 
@@ -138,8 +143,8 @@ def say_how_to_go_on(end: SystemExit) -> None:
 
 
 def main() -> None:
-    """Runs the program. Its exit status is 0, or 1 with one line on standard error, or that of a signal: 130 after
-    Ctrl-C and 143 after SIGTERM."""
+    """Runs the program. Its exit status is 0, or 1 with one line on standard error. It is 2 for an option that there is
+    not, which the parser of options says, and that of a signal: 130 after Ctrl-C and 143 after SIGTERM."""
     from pipeline.host.paths import refuse_shadowing
 
     if "--version" in sys.argv[1:]:

@@ -40,7 +40,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--host", default="127.0.0.1", help="the server checks no passwords: mind it before you open it"
     )
-    parser.add_argument("--port", type=port, default=5001)
+    parser.add_argument("--port", type=port, default=5001, help="0: any that is free, which is printed")
     parser.add_argument("--most-megabytes", type=positive, default=64, help="the largest request")
     parser.add_argument(
         "--most-rows",
@@ -79,7 +79,8 @@ def serve(app: Any, chosen: argparse.Namespace) -> None:
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             if self.started:
-                address = f"http://{chosen.host}:{chosen.port}"
+                found = self.servers[0].sockets[0].getsockname()[1]  # with --port 0 the system finds one
+                address = f"http://{chosen.host}:{found}"
                 print(f"{chosen.model} answers at {address}/invocations; Ctrl-C ends it", flush=True)
 
     with suppress(KeyboardInterrupt):

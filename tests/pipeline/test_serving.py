@@ -7,8 +7,10 @@ import io
 import json
 import math
 import os
+import re
 import sys
 import time
+from argparse import Namespace
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import pandas as pd
 import pytest
 import requests
 import torch
+import uvicorn
 from fastapi import FastAPI
 from mlflow.pyfunc import scoring_server
 from mlflow.tracking import MlflowClient
@@ -29,7 +32,7 @@ from model_server import serve_command, wait_until_up
 from models.baselines.persistence import Persistence
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.intervals import calibrate
-from pipeline.serving import options
+from pipeline.serving import options, serve
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.servable import trained_model
 from pipeline.tracking.application import fault, in_one_line
@@ -89,6 +92,15 @@ def test_a_port_that_is_none_is_refused(port: str, monkeypatch, capsys) -> None:
         options()
     said = capsys.readouterr().err.splitlines()[-1]
     assert ("invalid port value: 'http'" if port == "http" else f"must lie between 0 and 65535, got {port}") in said
+
+
+def test_a_free_port_is_printed_as_it_was_found(monkeypatch, capsys) -> None:
+    async def ended(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(uvicorn.Server, "main_loop", ended)
+    serve(FastAPI(), Namespace(host="127.0.0.1", port=0, model="models:/walks@best"))
+    assert re.search(r" answers at http://127\.0\.0\.1:[1-9]\d*/invocations;", capsys.readouterr().out)
 
 
 def post(address: str, payload: object, content_type: str = "application/json") -> requests.Response:

@@ -10,6 +10,11 @@ def choices_of(group: str) -> list[str]:
     return GlobalHydra.instance().config_loader().get_group_options(group)
 
 
+def groups_in(group: str) -> list[str]:
+    """Returns the names of the folders in a group's folder."""
+    return GlobalHydra.instance().config_loader().list_groups(group)
+
+
 def data_of_contender(contender: str) -> str | None:
     """Returns the data set that a contender was chosen for, "swimmer" for "swimmer/lstm"; None where its folder is
     named after no data set."""

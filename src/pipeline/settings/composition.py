@@ -26,12 +26,17 @@ def up_to(values: list[int], limit: int | None) -> str:
 
 
 def contenders(data: list[str]) -> str:
-    """Returns every file of conf/contender/DATA/ as the choices of a sweep, comma separated:
-    `${contenders:[mocap,swimmer]}`."""
-    from pipeline.host.paths import conf_folder
+    """Returns every file of contender/DATA/, of conf/ and of a person's own folder (--config-dir), as the choices of a
+    sweep, comma separated: `${contenders:[mocap,swimmer]}`. Raises PipelineError for a folder without any."""
+    from pipeline.host.errors import PipelineError
+    from pipeline.settings.choices import choices_of, groups_in
+    from pipeline.settings.nearest import no_such_choice
 
-    folder = conf_folder() / "contender"
-    return ",".join(f"{name}/{path.stem}" for name in data for path in sorted((folder / name).glob("*.yaml")))
+    found = {name: choices_of(f"contender/{name}") for name in data}
+    unknown = [name for name, files in found.items() if not files]
+    if unknown:
+        raise PipelineError(no_such_choice("contenders", unknown[0], groups_in("contender")))
+    return ",".join(f"{name}/{file}" for name, files in found.items() for file in files)
 
 
 def by_choice(choice: str, own: Mapping[str, float | str], otherwise: float | str) -> float | str:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from data.base import Dataset
 from pipeline.__main__ import with_shorthands
@@ -276,6 +277,8 @@ def test_extensions_from_outside(run_pipeline, tmp_path: Path, monkeypatch) -> N
 
 def test_model_is_a_uri_only_for_predict() -> None:
     assert with_shorthands(["model=psrnn"]) == ["model=psrnn"]
+    (typed,) = with_shorthands(["recipe=predict", "model=/tmp/it's mine/model"])[1:]
+    assert OverridesParser.create().parse_override(typed).value() == "/tmp/it's mine/model"
     assert with_shorthands(["recipe=predict", "model=runs:/a/model"]) == ["recipe=predict", "model.uri='runs:/a/model'"]
 
 

@@ -247,8 +247,20 @@ def test_the_sweeps_of_experiments_follow_size() -> None:
     assert (fresh(10, 20, None), fresh(10, 20, 2)) == (30, 12)
     assert (up_to([5, 10, 20], None), up_to([5, 10, 20], 10)) == ("5,10,20", "5,10")
     assert up_to([16, 32], 10) == "10"
-    assert contenders(["mocap"]).split(",")[0] == "mocap/echo_state"
-    assert len(contenders(["mocap", "swimmer"]).split(",")) == 2 * 15
+
+
+def test_the_contenders_of_a_sweep_are_those_of_conf_and_of_a_folder_of_ones_own(tmp_path: Path) -> None:
+    own = tmp_path / "contender" / "mocap" / "mine.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("# @package _global_\n")
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        assert contenders(["mocap"]).split(",")[0] == "mocap/echo_state"
+        assert len(contenders(["mocap", "swimmer"]).split(",")) == 2 * 15
+        with pytest.raises(PipelineError, match=r"^contenders=mocab is unknown; .*; did you mean mocap\?$"):
+            contenders(["mocab"])
+    with initialize_config_dir(str(tmp_path), version_base="1.3"):
+        assert contenders(["mocap"]) == "mocap/mine"
 
 
 def test_a_choice_of_a_sweep_has_settings_of_its_own() -> None:
