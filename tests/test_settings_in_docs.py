@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from pipeline.settings.fields import rules_of
+from pipeline.systems.registry import schemas
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("configuration", "theory", "cluster")
 VALUES = (
@@ -60,6 +63,14 @@ def test_the_pages_name_every_setting(path: Path) -> None:
         if key not in ELSEWHERE and not {key, key.partition(".")[2], key.rpartition(".")[2]} & words
     ]
     assert not unnamed
+
+
+def test_each_limit_of_size_names_the_settings_that_it_lowers() -> None:
+    text = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    said = {cap: re.findall(r"`([\w.]+)`", row) for cap, row in re.findall(r"^\| `size\.(\w+)` \|(.*)$", text, re.M)}
+    lowered = {(rule.cap, key) for schema in schemas().values() for key, rule in rules_of(schema).items() if rule.cap}
+    assert lowered
+    assert [(cap, key) for cap, key in sorted(lowered) if key not in said[cap]] == []
 
 
 def test_a_setting_that_no_page_names_is_seen() -> None:
