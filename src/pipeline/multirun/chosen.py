@@ -71,7 +71,7 @@ def best_of(trials: Any) -> Any:
             f"the trials are on different data ({', '.join(data)}), whose errors cannot be compared; "
             f"add data={data[0]} to look at those alone"
         )
-    errors = pd.to_numeric(trials["validation_mse"], errors="coerce")
+    errors: Any = pd.to_numeric(trials["validation_mse"], errors="coerce")
     finite = errors[np.isfinite(errors)]
     if finite.empty:
         raise PipelineError(f"none of the {len(trials)} trials that finished has a validation error that is a number")
