@@ -198,13 +198,17 @@ def is_constant(low: Tensor, high: Tensor) -> Tensor:
     return high - low <= share * torch.maximum(-low, high)
 
 
+def named_where(feature_names: Sequence[str], where: Tensor) -> str:
+    """Returns the names of the columns for which `where` (feature,) is true, separated by commas."""
+    return ", ".join(name for name, there in zip(feature_names, where.tolist(), strict=True) if there)
+
+
 def warn_of_rounding(low: Tensor, high: Tensor, constant: Tensor, feature_names: Sequence[str]) -> None:
     """Warns of columns that are, and vary by, no more than rounding makes of the others, unless they are constant; low
     and high are their smallest and largest number."""
     sizes, ranges = torch.maximum(-low, high), high - low
     small = (sizes <= ROUNDING * sizes.max()) & (ranges <= ROUNDING * ranges.max()) & ~constant
-    named = ", ".join(n for n, s in zip(feature_names, small.tolist(), strict=True) if s)
-    if named:
+    if named := named_where(feature_names, small):
         warnings.warn(
             f"below {ROUNDING:g} of the other columns in the training part, and may be rounding of them: {named}; "
             "leave out what is",
@@ -235,17 +239,20 @@ class Standardiser:
         of_constant: str = "kept unscaled",
     ) -> Standardiser:
         """Returns the standardiser of a training part and warns of constant columns, by name, saying `of_constant` of
-        them, and of columns that may be rounding of others. Raises DataError for a column without any observation, and
-        when no column varies."""
+        them, and of columns that may be rounding of others. Raises DataError for a column without any observation, or
+        with values whose standard deviation is not finite, and when no column varies."""
         count = train.mask.sum((0, 1))
-        empty = [n for n, c in zip(feature_names, count.tolist(), strict=True) if c == 0]
-        if empty:
-            raise DataError(
-                f"column {', '.join(empty)}: no observed value in the training part; leave it out or fill it"
-            )
+        if empty := named_where(feature_names, count == 0):
+            raise DataError(f"column {empty}: no observed value in the training part; leave it out or fill it")
         mean = train.values.sum((0, 1)) / count
         deviation = torch.where(train.mask, train.values - mean, 0.0)
         scale = (deviation.square().sum((0, 1)) / count).sqrt()
+        squares = scale.square() * len(scale)  # whose mean is finite where each is
+        if large := named_where(feature_names, ~(squares if common_scale else scale).isfinite()):
+            raise DataError(
+                f"column {large}: values too large for a standard deviation in double precision; rescale the column, "
+                "or empty cells that mark a missing value"
+            )
         low = torch.where(train.mask, train.values, torch.inf).amin((0, 1))
         high = torch.where(train.mask, train.values, -torch.inf).amax((0, 1))
         constant = is_constant(low, high) | (scale == 0)
@@ -256,7 +263,7 @@ class Standardiser:
         if common_scale:
             return cls(mean, scale.square().mean().sqrt().expand_as(scale), constant)
         if bool(constant.any()):
-            named = ", ".join(n for n, c in zip(feature_names, constant.tolist(), strict=True) if c)
+            named = named_where(feature_names, constant)
             warnings.warn(f"constant in the training part, {of_constant}: {named}", stacklevel=2)
         warn_of_rounding(low, high, constant, feature_names)
         return cls(mean, torch.where(constant, torch.ones_like(scale), scale), constant)

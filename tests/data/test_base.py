@@ -65,6 +65,22 @@ def test_standardisation_names_what_is_wrong() -> None:
         Standardiser.fit(train, ("a", "b"))
 
 
+@pytest.mark.parametrize("common_scale", [False, True])
+@pytest.mark.parametrize("value", [1e155, -1.7e308])
+def test_values_too_large_for_a_standard_deviation_are_refused_by_column(value: float, common_scale: bool) -> None:
+    train = sequences()
+    train.values[:2, 1, 1] = value
+    with pytest.raises(DataError, match=r"^column b: values too large for a standard deviation in"):
+        Standardiser.fit(train, ("a", "b"), common_scale=common_scale)
+
+
+def test_a_common_scale_that_is_not_finite_is_refused() -> None:
+    train = Sequences.from_arrays([np.outer([0.9e154, -0.9e154], np.ones(4))], ["x"])
+    assert bool(Standardiser.fit(train, "abcd").scale.isfinite().all())  # each has one, the sum of squares is infinite
+    with pytest.raises(DataError, match=r"^column a, b, c, d: values too large for a standard deviation"):
+        Standardiser.fit(train, "abcd", common_scale=True)
+
+
 @pytest.mark.parametrize(("unit", "offset", "warned"), [(1e-14, 0.0, True), (1e-10, 0.0, False), (1e-14, 1.0, False)])
 def test_a_column_of_the_size_of_the_rounding_of_others_is_warned_of(unit: float, offset: float, warned: bool) -> None:
     train = sequences()
