@@ -17,6 +17,7 @@ from models.forecasting.filtering import (
     gapless,
     has_gaps,
     up_to_end,
+    where_moved,
 )
 from models.forecasting.recurrent import Recurrent
 from models.numerics.ridge import masked_mse
@@ -161,9 +162,7 @@ class TruncatedBPTT:
         """Returns the states that the chunks in `batch` (batch,) begin with, each tensor (batch, …)."""
         sequence, start = self.chunks.sequence[batch], self.chunks.start[batch]
         stored = tuple(part[sequence, start] for part in self.states)
-        fresh = self.model.initial_state(len(batch))
-        first = (start == 0).unsqueeze(1)
-        return tuple(torch.where(first, new, old) for new, old in zip(fresh, stored, strict=True))
+        return where_moved(start == 0, self.model.initial_state(len(batch)), stored)
 
     def loss(self, batch: Tensor) -> Loss:
         """Returns the sum of squared errors over the scored entries of the chunks in `batch` (batch,), and how many

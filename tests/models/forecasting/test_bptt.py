@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from models.forecasting.bptt import TruncatedBPTT, cut_chunks
-from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
+from models.forecasting.filtering import MaskedSequences, State, filter_sequences, scored_steps
+from models.forecasting.recurrent import Recurrent
 from models.psrnn.cell import PSRNN
 from models.psrnn.kronecker import KroneckerPreconditioner
 
@@ -84,6 +85,34 @@ def test_only_the_first_chunk_of_a_sequence_moves_the_initial_state() -> None:
         objective.loss(torch.tensor([starts.index(start)])).mean.backward()
         gradient = objective.model.initial.grad
         assert (gradient is not None and float(gradient.abs().max()) > 0) == moves
+
+
+class TwoLayers(Recurrent):
+    """Keeps a belief (batch, 2, d): the last observation and the sum of all."""
+
+    def __init__(self, *, dimension: int) -> None:
+        super().__init__(dimension=dimension, exposed=2 * dimension, lags=0)
+        self.initial = torch.nn.Parameter(torch.full((2, dimension), 7.0))
+
+    def initial_belief(self, batch: int) -> State:
+        return (self.initial.expand(batch, -1, -1),)
+
+    def advance(self, belief: State, observation: torch.Tensor) -> State:
+        return (torch.stack([observation, belief[0][:, 1] + observation], 1),)
+
+    def exposed(self, belief: State) -> torch.Tensor:
+        return belief[0].flatten(-2)
+
+
+def test_a_belief_of_several_axes_begins_by_its_chunk() -> None:
+    given = problem()
+    objective = TruncatedBPTT(TwoLayers(dimension=2).double(), given.train, horizon=3, batch_size=2)
+    objective.refresh()
+    assert objective.chunks.start[:2].tolist() == [0, 3]
+    belief = objective.start_state(torch.tensor([0, 1]))[0]  # as many chunks as layers
+    values = objective.filled[0]
+    assert bool((belief[0] == 7).all())
+    torch.testing.assert_close(belief[1], torch.stack([values[2], 7 + values[:3].sum(0)]))
 
 
 def test_a_solved_readout_is_not_trained() -> None:
