@@ -14,7 +14,7 @@ from models.baselines.kalman import KalmanFilter
 from models.baselines.networks import GRU, LSTM, MinGRU
 from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue
-from models.baselines.seasonal_naive import Seasonal
+from models.baselines.seasonal_naive import Seasonal, clear_season, seasonal_naive
 from models.forecasting.errors_ahead import least_ahead
 from models.forecasting.estimators.checks import season_of
 from models.forecasting.estimators.recurrent import (
@@ -26,8 +26,10 @@ from models.forecasting.estimators.recurrent import (
 )
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
+from models.forecasting.known_ahead import observed_columns
 from models.forecasting.readouts.settings import GroupedSettings
 from models.runtime.parameters import MOST_UNITS, number, whole_number
+from models.runtime.seeding import Generators
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:
@@ -196,14 +198,21 @@ class VARForecaster(MethodWithReadout):
 class SeasonalNaiveForecaster(MethodEstimator):
     """Forecasts the value of a season before.
 
-    season: in rows; None finds it in the data, and `fit` raises ValueError where none is clear. The rest: see
-    `models.forecasting.estimators.estimator.ForecastingEstimator`.
+    season: in rows; None finds it in the columns that are not known ahead, and `fit` raises ValueError where none is
+    clear. The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     sees_season = sees_units = False
 
     def _method(self) -> Method:
         return Seasonal(season=season_of(self))
+
+    def _model(
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
+    ) -> Fitted:
+        del validation, generators
+        season = season_of(self) or clear_season(observed_columns(train, leads))
+        return Fitted(seasonal_naive(train, season), {"season": season})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -89,6 +89,14 @@ def seasonal_naive(part: MaskedSequences, season: int) -> SeasonalNaive:
     return SeasonalNaive(dimension=values.shape[2], season=season).to(dtype=values.dtype, device=values.device)
 
 
+def clear_season(part: MaskedSequences) -> int:
+    """Returns the season of `find_season`, in steps. Raises ValueError where none is found."""
+    found = find_season(part)
+    if found is None:
+        raise ValueError("the training part has no clear season; give its steps (season), or take another model")
+    return found[0]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Seasonal:
     """Is the section `model=seasonal_naive`. season: in steps; None finds it, see `find_season`.
@@ -102,7 +110,5 @@ class Seasonal:
 
     def fit(self, problem: Problem) -> Fitted:
         """Returns the model and its season, in steps. Raises ValueError where none is found."""
-        season_and_score = (self.season, None) if self.season is not None else find_season(problem.train)
-        if season_and_score is None:
-            raise ValueError("the training part has no clear season; give its steps (season), or take another model")
-        return Fitted(seasonal_naive(problem.train, season_and_score[0]), {"season": season_and_score[0]})
+        season = self.season if self.season is not None else clear_season(problem.train)
+        return Fitted(seasonal_naive(problem.train, season), {"season": season})

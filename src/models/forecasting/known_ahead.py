@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.forecasting.filtering import SequenceModel, State, has_begun
+from models.forecasting.filtering import MaskedSequences, SequenceModel, State, has_begun
 from models.forecasting.rolling import fed_back, iterated, roll_to
 
 
@@ -27,6 +27,11 @@ def from_first(rows: np.ndarray, columns: int) -> np.ndarray:
     known ahead, as `led` puts it there, is no observation."""
     begun = np.logical_or.accumulate(~np.isnan(rows[:, : rows.shape[1] - columns]).all(1))
     return np.where(begun[:, np.newaxis], rows, np.nan)
+
+
+def observed_columns(part: MaskedSequences, known: int) -> MaskedSequences:
+    """Returns the part (sequence, time, d) without its last `known` columns, those that are known ahead."""
+    return MaskedSequences(*(each[:, :, : each.shape[2] - known] for each in part))
 
 
 def as_seen_by(model: Any, state: State, rows: np.ndarray, columns: int) -> np.ndarray:

@@ -245,6 +245,18 @@ def test_fit_warns_where_a_naive_forecast_is_better() -> None:
     np.testing.assert_allclose(SeasonalNaiveForecaster().fit(days).predict(24), days[-24:])
 
 
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+def test_a_seasonal_naive_forecast_looks_for_its_season_in_what_is_not_known_ahead() -> None:
+    rows, noise = np.arange(240), np.random.default_rng(0).normal(size=(240, 2))
+    week, months = np.sin(2 * np.pi * rows / 7), np.sin(2 * np.pi * rows / 12)
+    table = pd.DataFrame({"load": week + 0.3 * noise[:, 0], "price": months + 0.01 * noise[:, 1]})
+    assert SeasonalNaiveForecaster().fit(table).chosen_["season"] != 7
+    told = SeasonalNaiveForecaster(covariates=["price"]).fit(table)
+    assert told.chosen_["season"] == 7
+    known = table[["price"]].tail(7).set_axis(range(240, 247))
+    np.testing.assert_allclose(told.predict(7, known=known)["load"], table["load"].tail(7))
+
+
 def test_the_same_seed_gives_the_same_numbers() -> None:
     first, second = (PSRNNForecaster(**FAST, seed=3).fit(hourly_load(200)).predict(3) for _ in range(2))
     pd.testing.assert_frame_equal(first, second)

@@ -21,7 +21,7 @@ from models.forecasting.estimators.unlike_series import check_levels, say_unlike
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import Forecaster
 from models.forecasting.held_out import naive_forecasts, truths
-from models.forecasting.known_ahead import from_first
+from models.forecasting.known_ahead import from_first, observed_columns
 from models.forecasting.naive_ahead import NaiveAhead, naive_ahead, said_of_naive
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.season import shortest_season
@@ -109,8 +109,7 @@ def learn(estimator: Any, rows: Rows) -> tuple[Learnt, list[Group]]:
         unlike = say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation, off=off)
     parts = cut_parts(estimator, columns, groups)
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
-    observed = MaskedSequences(*(part[:, :, : len(columns.observed)] for part in parts.train))
-    season = season_of(estimator) or shortest_season(observed)
+    season = season_of(estimator) or shortest_season(observed_columns(parts.train, columns.leads))
     uneven = any(map(is_uneven, groups))
     learnt = Learnt(
         forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven

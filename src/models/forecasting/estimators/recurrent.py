@@ -13,6 +13,7 @@ from models.forecasting.estimators.checks import check_lags, season_of
 from models.forecasting.estimators.estimator import ForecastingEstimator
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
+from models.forecasting.known_ahead import observed_columns
 from models.forecasting.lags import MOST_INPUTS
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
@@ -145,8 +146,7 @@ class RecurrentEstimator(ReadoutEstimator):
         """Returns the numbers of lags to choose from; leads: how many of the last columns are known ahead."""
         if self.lags != "auto":
             return [int(self.lags)]
-        observed = train.values.shape[2] - leads
-        return lag_choices(MaskedSequences(*(part[:, :, :observed] for part in train)), season_of(self))
+        return lag_choices(observed_columns(train, leads), season_of(self))
 
     def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:
         """Returns how many rows before the validation part are asked for.
