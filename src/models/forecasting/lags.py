@@ -26,6 +26,7 @@ from models.numerics.ridge import (
 from models.numerics.ties import first_of_least
 
 CHOSEN_LAGS = "readout.lags"  # what the choice is kept under
+ABOVE_BELIEF = ("readout_weight", "readout_bias", "start_up.")  # names of tensors that go with the lags begin so
 MOST_INPUTS = 1000  # numbers of recent observations, so that a choice stays a matter of seconds
 
 
@@ -55,9 +56,16 @@ def with_lags(model: Recurrent, lags: int) -> Recurrent:
     """Returns a new model that moves its belief as `model` does and whose readout sees `lags` recent observations.
 
     The readout is 0 until it is solved. The class of the model is called with its `architecture`, as on loading.
+    Raises ValueError for a class whose `__init__` does not make the other parameters and buffers of the model.
     """
     joined = type(model)(**{**model.architecture, "lags": lags}).to(model.readout_bias)
-    joined.load_state_dict({k: v for k, v in model.state_dict().items() if not k.startswith("readout_")}, strict=False)
+    kept = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(ABOVE_BELIEF)}
+    missing, unexpected = joined.load_state_dict(kept, strict=False)
+    if unlike := [*unexpected, *(name for name in missing if not name.startswith(ABOVE_BELIEF))]:
+        raise ValueError(
+            f"{type(model).__name__} built again with other lags has not the same parameters and buffers: "
+            f"{', '.join(unlike)}; make them in __init__ by what architecture holds"
+        )
     return joined
 
 

@@ -71,6 +71,27 @@ def test_a_psrnn_keeps_its_belief_too() -> None:
     assert not bool(changed.readout_weight.any())
 
 
+class Centred(PSRNN):
+    """Has a buffer that its `__init__` makes only without lags, and may get one from outside."""
+
+    def __init__(self, *, lags: int = 0, **sizes: int) -> None:
+        super().__init__(**sizes, lags=lags)
+        self.architecture = {**sizes, "lags": lags}
+        self.register_buffer("readout_centre" if lags else "centre", torch.zeros(2))
+
+
+def test_a_model_that_is_not_built_again_with_all_that_it_has_is_refused() -> None:
+    model = Centred(frequencies=3, dimension=2, state=4)
+    with pytest.raises(
+        ValueError, match=r"^Centred built again with other lags .* buffers: centre, readout_centre; make"
+    ):
+        with_lags(model, 2)
+    model = random_psrnn()
+    model.register_buffer("late", torch.ones(2))
+    with pytest.raises(ValueError, match=r"^PSRNN built again with .* buffers: late; make them in __init__"):
+        with_lags(model, 2)
+
+
 def test_recent_observations_are_those_that_the_filter_keeps() -> None:
     model, part = with_lags(random_psrnn(), 3), oscillation(2)
     states = filter_sequences(model, part.values, part.mask).states
