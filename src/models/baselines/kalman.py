@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from models.baselines.subspace import (
     principal_components,
     window_moment,
 )
-from models.forecasting.filtering import MaskedSequences, State, one_step_error
+from models.forecasting.filtering import State, one_step_error
 from models.forecasting.fitting import Fitted, Problem
 from models.ranges import Count
 
@@ -95,15 +95,10 @@ def build_kalman(system: StateSpace, bias: Tensor, basis: Tensor | None) -> Kalm
 
 
 def fit_kalman(
-    train: tuple[Tensor, Tensor, Tensor],
-    validation: tuple[Tensor, Tensor, Tensor],
-    *,
-    orders: Sequence[int],
-    block: int,
-    components: int = 64,
-) -> tuple[Kalman, int]:
-    """Returns the filter, and its order, of `orders` with the least validation error. Each part is values, mask,
-    scored, all (sequence, time, feature), standardised; the model has the dtype and device of the training values.
+    train: tuple[Tensor, Tensor, Tensor], *, orders: Sequence[int], block: int, components: int = 64
+) -> dict[int, Kalman]:
+    """Returns the filter of each of the orders. train: values, mask, scored, all (sequence, time, feature),
+    standardised; the models have the dtype and device of the values.
 
     block: steps of past, and of future, that the states are found from. Only windows of 2 · block steps that were
     observed entirely are used; orders above block · features are skipped with a warning.
@@ -112,8 +107,7 @@ def fit_kalman(
     observations, with K Vᵀ for K and V C for C, so every prediction lies in c + span V.
     The initial state is 0, the stationary mean.
 
-    Raises ValueError for a block, components or order below 1, no orders, no complete window, and when several orders
-    meet an empty validation part.
+    Raises ValueError for a block, components or order below 1, no orders, and no complete window.
     """
     if min(block, components) < 1:
         raise ValueError(f"block ({block}) and components ({components}) must be at least 1")
@@ -125,13 +119,9 @@ def fit_kalman(
         basis = principal_components(centred, mask, components)
         centred = centred @ basis.to(centred)
     usable = orders_up_to(orders, block * centred.shape[2])
-    if len(usable) > 1 and not bool(validation[2].any()):
-        raise ValueError("several orders to choose from and no validation step to choose by; give one order")
     moment = window_moment(centred, windows, 2 * block)
     moment.diagonal().add_(NOISE)
-    models = {n: build_kalman(system, bias, basis) for n, system in identify_orders(moment, block, usable).items()}
-    order = least_order(models, MaskedSequences(*validation))
-    return models[order], order
+    return {n: build_kalman(system, bias, basis) for n, system in identify_orders(moment, block, usable).items()}
 
 
 def windows_of_blocks(mask: Tensor, block: int) -> Tensor:
@@ -144,19 +134,12 @@ def windows_of_blocks(mask: Tensor, block: int) -> Tensor:
     return windows
 
 
-def least_order(models: Mapping[int, Kalman], validation: MaskedSequences) -> int:
-    """Returns the order of the model of least validation error; a single one needs no validation part."""
-    if len(models) == 1:
-        return next(iter(models))
-    return min(models, key=lambda order: one_step_error(models[order], validation))
-
-
 @dataclass(frozen=True, kw_only=True)
 class KalmanFilter:
     """Is the section `model=kalman`: it takes the block and the order with the least validation error.
 
     orders: those up to block · d are tried, and block · d itself (block · components for many features).
-    Raises ValueError without blocks, and when several blocks meet an empty validation part.
+    Raises ValueError without blocks, and when several blocks or orders meet an empty validation part.
     """
 
     name: ClassVar[str] = "kalman"
@@ -170,17 +153,30 @@ class KalmanFilter:
             raise ValueError("blocks needs at least one value")
 
     def fit(self, problem: Problem) -> Fitted:
-        """Returns the filter of the chosen block and order, and these. Raises ValueError as `fit_kalman`."""
-        if len(self.blocks) > 1 and not bool(problem.validation.scored.any()):
-            raise ValueError("several blocks to choose from and no validation step to choose by; give one block")
-        fits: list[tuple[float, Kalman, dict[str, int]]] = []
-        for block in self.blocks:
-            dimension = problem.dimension
-            largest = block * (dimension if block * dimension <= LARGEST_WINDOW else self.components)
-            orders = [*(order for order in self.orders if order < largest), largest]
-            model, order = fit_kalman(
-                problem.train, problem.validation, orders=orders, block=block, components=self.components
+        """Returns the filter of the chosen block and order, and these. Raises ValueError as `candidates`."""
+        fits = self.candidates(problem)
+        if len(fits) == 1:
+            return fits[0]
+        models: list[Any] = [fitted.model for fitted in fits]
+        errors = [one_step_error(model, problem.validation) for model in models]
+        return fits[errors.index(min(errors))]
+
+    def candidates(self, problem: Problem) -> list[Fitted]:
+        """Returns the filter of every block and order, and these, in the order of `blocks` and `orders`. Raises
+        ValueError as `fit_kalman`, and where there are several and the validation part is empty."""
+        orders = {block: self._orders(block, problem.dimension) for block in self.blocks}
+        if sum(map(len, orders.values())) > 1 and not bool(problem.validation.scored.any()):
+            raise ValueError(
+                "several blocks or orders to choose from and no validation step to choose by; give a longer "
+                "validation part"
             )
-            fits.append((one_step_error(model, problem.validation), model, {"block": block, "order": order}))
-        _, model, chosen = min(fits, key=lambda fit: fit[0])
-        return Fitted(model, chosen)
+        return [
+            Fitted(model, {"block": block, "order": order})
+            for block, tried in orders.items()
+            for order, model in fit_kalman(problem.train, orders=tried, block=block, components=self.components).items()
+        ]
+
+    def _orders(self, block: int, dimension: int) -> list[int]:
+        """Returns the orders that are tried with a block of so many steps: the largest one too."""
+        largest = block * (dimension if block * dimension <= LARGEST_WINDOW else self.components)
+        return [*(order for order in self.orders if order < largest), largest]

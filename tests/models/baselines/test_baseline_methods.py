@@ -158,10 +158,11 @@ def test_one_order_or_block_needs_no_validation_and_several_do() -> None:
     with pytest.raises(ValueError, match="several ridges to choose from and no validation step"):
         VAR(orders=[2], ridges=[1.0, 2.0]).fit(unscored)
     assert KalmanFilter(blocks=[2], orders=[]).fit(unscored).chosen == {"block": 2, "order": 4}
-    with pytest.raises(ValueError, match="several orders to choose from and no validation step"):
-        KalmanFilter(blocks=[2], orders=[1]).fit(unscored)
-    with pytest.raises(ValueError, match=r"^several blocks to choose from and no validation step"):
-        KalmanFilter(blocks=[2, 3], orders=[]).fit(unscored)
+    for several in (KalmanFilter(blocks=[2], orders=[1]), KalmanFilter(blocks=[2, 3], orders=[])):
+        with pytest.raises(
+            ValueError, match=r"^several blocks or orders .* step to choose by; give a longer validation"
+        ):
+            several.fit(unscored)
 
 
 def test_kalman_takes_the_block_and_order_with_the_least_one_step_error() -> None:
@@ -171,10 +172,28 @@ def test_kalman_takes_the_block_and_order_with_the_least_one_step_error() -> Non
     errors = {}
     for block, orders in ((1, [1, 2]), (3, [1, 2, 6])):
         for order in orders:
-            single, _ = fit_kalman(problem.train, problem.validation, orders=[order], block=block)
+            single = fit_kalman(problem.train, orders=[order], block=block)[order]
             errors[block, order] = one_step_error(single, problem.validation)
     assert (chosen["block"], chosen["order"]) == min(errors, key=lambda key: errors[key])
     assert one_step_error(model, problem.validation) == pytest.approx(min(errors.values()))
+
+
+def test_a_kalman_filter_s_candidates_are_scored_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[nn.Module] = []
+
+    def noted(model: Any, part: MaskedSequences) -> float:
+        scored.append(model)
+        return one_step_error(model, part)
+
+    monkeypatch.setattr("models.baselines.kalman.one_step_error", noted)
+    method = KalmanFilter(blocks=[1, 3], orders=[1, 50])
+    found = method.candidates(small_problem())
+    assert [fitted.chosen for fitted in found] == [
+        {"block": block, "order": order} for block, order in ((1, 1), (1, 2), (3, 1), (3, 6))
+    ]
+    assert not scored
+    assert method.fit(small_problem()).model in scored
+    assert len(scored) == len(set(scored)) == 4
 
 
 def test_empty_choices_are_refused() -> None:
