@@ -155,16 +155,20 @@ class KalmanForecaster(MethodWithReadout):
     """Forecasts by a Kalman filter that subspace identification finds.
 
     blocks: rows of past and of future that states are found from, a number or several to choose from. orders: sizes of
-    the state to choose from, beside the largest one. readout, direct: see
-    `models.forecasting.estimators.recurrent.ReadoutEstimator`; such a readout sees 4 rows beside the state.
+    the state to choose from, beside the largest one. Both are chosen by forecasts of 1 to 24 steps. readout, direct:
+    see `models.forecasting.estimators.recurrent.ReadoutEstimator`; such a readout sees 4 rows beside the state.
     The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
     blocks: Any = (2, 4)
     orders: Any = (2, 4, 8, 16, 32, 64)
 
-    def _method(self) -> Method:
-        return KalmanFilter(blocks=whole_numbers("blocks", self.blocks), orders=whole_numbers("orders", self.orders))
+    def _method(self) -> KalmanFilter:
+        blocks, orders = (sorted(whole_numbers(name, getattr(self, name))) for name in ("blocks", "orders"))
+        return KalmanFilter(blocks=blocks, orders=orders)
+
+    def _alone(self, problem: Problem, *, leads: int) -> Fitted:
+        return least_ahead(self._method().candidates(problem), problem.validation, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

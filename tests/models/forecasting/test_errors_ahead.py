@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from models import VARForecaster
+from models import KalmanForecaster, VARForecaster
 from models.baselines.autoregression import VAR, Autoregression
 from models.baselines.persistence import Persistence
 from models.forecasting import errors_ahead
@@ -88,17 +88,28 @@ def test_a_single_model_is_not_forecast_with() -> None:
     assert least_ahead([only], nothing_scored, leads=0) is only
 
 
-def test_an_estimator_chooses_its_order_by_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wave of 24 rows on a slow walk: two rows back say most of the next one, and little of the day to come."""
-    rows = np.arange(480)
+def wave_on_a_walk() -> np.ndarray:
+    """A wave of 24 rows on a slow walk: few rows back say most of the next one, and little of the day to come."""
     walk = 0.05 * np.random.default_rng(1).normal(size=504).cumsum()[:480]
-    readings = np.sin(2 * np.pi * rows / 24) + walk
+    return np.sin(2 * np.pi * np.arange(480) / 24) + walk
+
+
+def test_an_estimator_chooses_its_order_by_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     forecaster = VARForecaster(orders=[24, 2])
-    assert forecaster.fit(readings).chosen_["order"] == 24
+    assert forecaster.fit(wave_on_a_walk()).chosen_["order"] == 24
     with monkeypatch.context() as patch:
         patch.setattr("models.baselines.estimators.least_ahead", by_one_step)
         with pytest.warns(UserWarning, match="a naive forecast"):
-            assert forecaster.fit(readings).chosen_["order"] == 2
+            assert forecaster.fit(wave_on_a_walk()).chosen_["order"] == 2
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+def test_a_kalman_filter_s_order_is_chosen_by_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    forecaster = KalmanForecaster(blocks=[4, 2], orders=[2])
+    assert forecaster.fit(wave_on_a_walk()).chosen_ == {"block": 4, "order": 2}
+    with monkeypatch.context() as patch:
+        patch.setattr("models.baselines.estimators.least_ahead", by_one_step)
+        assert forecaster.fit(wave_on_a_walk()).chosen_ == {"block": 4, "order": 4}
 
 
 def by_one_step(fits: list[Fitted], held_out: MaskedSequences, *, leads: int) -> Fitted:
