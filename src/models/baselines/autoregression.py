@@ -17,7 +17,7 @@ from models.forecasting.start_up import StartUp, lag_rows, maps_of_each, mean_ma
 from models.numerics.held_out import least_error
 from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
 from models.numerics.ties import first_of_least
-from models.ranges import Count, NotNegative
+from models.ranges import Count, Positive
 
 
 class Autoregression(nn.Module):
@@ -143,7 +143,7 @@ class VAR:
     name: ClassVar[str] = "var"
     trained: ClassVar[bool] = False
     orders: list[Count] = field(default_factory=lambda: [1, 2, 4, 8, 16])
-    ridges: list[NotNegative] = field(default_factory=lambda: [1e-4, 1e-2, 1.0, 1e2, 1e4])
+    ridges: list[Positive] = field(default_factory=lambda: [1e-4, 1e-2, 1.0, 1e2, 1e4])
     scale: str = "none"
 
     def __post_init__(self) -> None:

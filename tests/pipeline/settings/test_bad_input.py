@@ -74,6 +74,11 @@ def test_settings(argument: str, message: str, run_pipeline) -> None:
     assert re.search(message, result.error), result.error
 
 
+def test_ridges_of_an_autoregression_are_above_0(run_pipeline) -> None:
+    result = run_pipeline(*TINY, "model=var", "model.ridges=[0]")
+    assert re.search(r"error: model.ridges=\[0\] must be greater than 0$", result.error), result.error
+
+
 def test_a_contender_of_other_data(run_pipeline) -> None:
     error = run_pipeline("data=mocap", "size=tiny", "tracking=off", "+contender=swimmer/lstm").error
     assert "contender=swimmer/lstm was chosen for data=swimmer, not for data=mocap" in error
