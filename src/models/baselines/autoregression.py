@@ -13,7 +13,15 @@ from torch import Tensor, nn
 
 from models.forecasting.filtering import Filtered, MaskedSequences, State, one_step_error, recent_along
 from models.forecasting.fitting import Fitted, Problem
-from models.forecasting.start_up import StartUp, lag_rows, maps_of_each, mean_map, start_up_of, start_up_orders
+from models.forecasting.start_up import (
+    StartUp,
+    lag_rows,
+    maps_of_each,
+    mean_map,
+    start_up_of,
+    start_up_orders,
+    steps_behind_lags,
+)
 from models.numerics.held_out import least_error
 from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
 from models.numerics.ties import first_of_least
@@ -111,6 +119,11 @@ def fit_autoregression(
     return model, ridges[place]
 
 
+def has_rows(part: MaskedSequences, order: int) -> bool:
+    """Returns whether a scored step of the part has `order` entirely observed steps before it."""
+    return order < part.values.shape[1] and bool(steps_behind_lags(part.mask, part.scored, order).any())
+
+
 def orders_with_rows(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> list[int]:
     """Returns the orders with a scored step after so many observed ones in each of the parts; warns of the others.
 
@@ -118,7 +131,7 @@ def orders_with_rows(orders: Sequence[int], parts: Sequence[MaskedSequences]) ->
     """
     if len(orders) == 1:
         return list(orders)
-    usable = [p for p in orders if all(p < part.values.shape[1] and len(lag_rows(*part, p).mask) for part in parts)]
+    usable = [order for order in orders if all(has_rows(part, order) for part in parts)]
     skipped = [order for order in orders if order not in usable]
     if skipped:
         named = ", ".join(map(str, skipped))

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from models.baselines.autoregression import VAR, Autoregression
+from models.baselines.autoregression import VAR, Autoregression, orders_with_rows
 from models.baselines.echo_state import EchoState
 from models.baselines.kalman import Kalman, KalmanFilter, fit_kalman
 from models.baselines.networks import GRU, LSTM, MinGRU
@@ -140,6 +140,16 @@ def test_of_orders_whose_errors_are_rounding_var_takes_the_first(dtype: torch.dt
     errors = [one_step_error(fitted.model, part) for fitted in var.by_order(problem)]  # pyright: ignore[reportArgumentType]
     assert errors[0] > min(errors)
     assert var.fit(problem).chosen["order"] == 2
+
+
+def test_orders_are_looked_through_without_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "models.baselines.autoregression.lag_rows", lambda *_: pytest.fail("rows of an order are built")
+    )
+    whole, short = oscillation(0), oscillation(1, steps=9)
+    short.mask[:, 2] = False  # 5 observed steps before the last one
+    with pytest.warns(UserWarning, match=r"training and validation: 6, 9, 50; skipped$"):
+        assert orders_with_rows([1, 5, 6, 9, 50], [whole, short]) == [1, 5]
 
 
 def test_an_autoregression_that_diverges_counts_as_the_worst() -> None:
