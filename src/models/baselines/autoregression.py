@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from models.forecasting.start_up import (
     steps_behind_lags,
 )
 from models.numerics.held_out import least_error
-from models.numerics.ridge import affine_from_moments, centred_moments, least_validation_error
+from models.numerics.ridge import AffineMap, affine_from_moments, centred_moments, least_validation_error
 from models.numerics.ties import first_of_least
 from models.ranges import Count, Positive
 
@@ -100,23 +100,47 @@ def fit_autoregression(
 
     Raises ValueError when no training step has `order` observed steps before it.
     """
-    rows = lag_rows(*train, order)
-    if not len(rows.inputs):
-        raise ValueError(f"no training step has {order} observed steps before it; take a lower order, or fill the gaps")
-    held_out, moments = lag_rows(*validation, order), centred_moments(rows)
-    fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
-    readout, place = least_validation_error(fits, held_out)
-    orders, maps = start_up_orders(order)[:-1], [mean_map(moments, rows.targets)]
-    maps += maps_of_each(
-        orders[1:], partial(lag_rows, *train), partial(lag_rows, *validation), ridges=ridges, scale=scale
-    )
-    model = Autoregression(dimension=train[0].shape[2], order=order)
-    model.to(dtype=train[0].dtype, device=train[0].device)
+    return next(fit_autoregressions(train, validation, orders=[order], ridges=ridges, scale=scale))
+
+
+def fit_autoregressions(
+    train: tuple[Tensor, Tensor, Tensor],
+    validation: tuple[Tensor, Tensor, Tensor],
+    *,
+    orders: Sequence[int],
+    ridges: Sequence[float],
+    scale: str,
+) -> Iterator[tuple[Autoregression, float]]:
+    """Yields what `fit_autoregression` returns for each of the orders. A lower order is fitted once for all of them.
+    Raises ValueError as `fit_autoregression`."""
+    train_rows, validation_rows = (partial(lag_rows, *part) for part in (train, validation))
+    below: dict[int, AffineMap] = {}
+    for order in orders:
+        rows = train_rows(order)
+        if not len(rows.inputs):
+            raise ValueError(
+                f"no training step has {order} observed steps before it; take a lower order, or fill the gaps"
+            )
+        held_out, moments = validation_rows(order), centred_moments(rows)
+        fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
+        readout, place = least_validation_error(fits, held_out)
+        lower = start_up_orders(order)[:-1]
+        new = [p for p in lower[1:] if p not in below]
+        below |= zip(new, maps_of_each(new, train_rows, validation_rows, ridges=ridges, scale=scale), strict=True)
+        maps = [mean_map(moments, rows.targets), *(below[p] for p in lower[1:])]
+        model = autoregression_of(readout, order=order, like=train[0])
+        model.start_up = start_up_of(maps, orders=lower, history=order, like=model.bias)
+        yield model, ridges[place]
+
+
+def autoregression_of(readout: AffineMap, *, order: int, like: Tensor) -> Autoregression:
+    """Returns the autoregression of the map, M (d, order·d) and c (d,), in the dtype and on the device of `like`
+    (…, d), without a start-up."""
+    model = Autoregression(dimension=like.shape[-1], order=order).to(dtype=like.dtype, device=like.device)
     with torch.no_grad():
         model.weight.copy_(readout.weight)
         model.bias.copy_(readout.bias)
-    model.start_up = start_up_of(maps, orders=orders, history=order, like=model.bias)
-    return model, ridges[place]
+    return model
 
 
 def has_rows(part: MaskedSequences, order: int) -> bool:
@@ -179,10 +203,10 @@ class VAR:
         the ridge chosen for it. Raises ValueError as `fit`."""
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
             raise ValueError("several orders to choose from and no validation step to choose by; give one order")
-        fits = []
-        for order in orders_with_rows(self.orders, [problem.train, problem.validation]):
-            model, ridge = fit_autoregression(
-                problem.train, problem.validation, order=order, ridges=self.ridges, scale=self.scale
-            )
-            fits.append(Fitted(model, {"order": order, "ridge": ridge}))
-        return fits
+        orders = orders_with_rows(self.orders, [problem.train, problem.validation])
+        fits = fit_autoregressions(
+            problem.train, problem.validation, orders=orders, ridges=self.ridges, scale=self.scale
+        )
+        return [
+            Fitted(model, {"order": order, "ridge": ridge}) for order, (model, ridge) in zip(orders, fits, strict=True)
+        ]

@@ -19,7 +19,8 @@ from models.baselines.seasonal_naive import Seasonal
 from models.forecasting.filtering import MaskedSequences, filter_sequences, one_step_error, scored_steps
 from models.forecasting.fitting import Method, Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
-from models.numerics.ridge import masked_mse
+from models.forecasting.start_up import maps_of_each
+from models.numerics.ridge import AffineMap, masked_mse
 from small_problems import oscillation, small_problem, with_gap, without_scores
 
 FITTED: list[tuple[Method, set[str]]] = [
@@ -140,6 +141,24 @@ def test_of_orders_whose_errors_are_rounding_var_takes_the_first(dtype: torch.dt
     errors = [one_step_error(fitted.model, part) for fitted in var.by_order(problem)]  # pyright: ignore[reportArgumentType]
     assert errors[0] > min(errors)
     assert var.fit(problem).chosen["order"] == 2
+
+
+def test_of_several_orders_each_lower_one_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, fitted = small_problem(), []
+
+    def noted(orders: list[int], *rows: Any, **settings: Any) -> list[AffineMap]:
+        fitted.extend(orders)
+        return maps_of_each(orders, *rows, **settings)
+
+    singles = [VAR(orders=[order], ridges=[1e-2, 1.0]).fit(problem) for order in (1, 8, 3, 20)]
+    monkeypatch.setattr("models.baselines.autoregression.maps_of_each", noted)
+    several = VAR(orders=[1, 8, 3, 20], ridges=[1e-2, 1.0]).by_order(problem)
+    assert sorted(fitted) == list(range(1, 17))
+    for single, one in zip(singles, several, strict=True):
+        assert one.chosen == single.chosen
+        own = one.model.state_dict()
+        assert all(torch.equal(own.pop(name), tensor) for name, tensor in single.model.state_dict().items())
+        assert not own
 
 
 def test_orders_are_looked_through_without_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:

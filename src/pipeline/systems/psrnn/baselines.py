@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from models.baselines.autoregression import fit_autoregression
+from models.baselines.autoregression import fit_autoregressions
 from models.baselines.persistence import Persistence
 from models.baselines.seasonal_naive import seasonal_naive
 from models.forecasting.filtering import SequenceModel
@@ -57,8 +57,7 @@ def baselines(parts: Parts, settings: Any, season: Season | None) -> dict[str, S
     }
     if season is not None:
         models["seasonal_naive"] = seasonal_naive(parts.train, season.steps)
-    for order in settings.orders:
-        models[f"ar{order}"], _ = fit_autoregression(
-            parts.train, parts.validation, order=order, ridges=settings.ridges, scale="none"
-        )
-    return models
+    fits = fit_autoregressions(
+        parts.train, parts.validation, orders=settings.orders, ridges=settings.ridges, scale="none"
+    )
+    return models | {f"ar{order}": model for order, (model, _) in zip(settings.orders, fits, strict=True)}
