@@ -13,7 +13,7 @@ from models.forecasting.filtering import MaskedSequences, filter_sequences, has_
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
 from models.forecasting.readouts.model import GroupedReadout
-from models.forecasting.readouts.parts import Part, compared_rows, late_rows, part_of, targets_ahead
+from models.forecasting.readouts.parts import Part, compared_rows, late_rows, part_of
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated
 from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
@@ -62,11 +62,10 @@ def reachable(train: MaskedSequences, validation: MaskedSequences, *, history: i
     """Returns the longest horizon, at most `most`, for which the training part has a scored row of each feature so far
     ahead of one that has `history` rows before it, and the validation part one of any feature; 0 where there are none
     at all."""
-    reach = 0
+    parts, reach = [(part.scored, late_rows(part, history).unsqueeze(2)) for part in (train, validation)], 0
     for horizon in range(1, most + 1):
         fitted_to, held_out = (
-            targets_ahead(part.values, part.scored, horizon, late_rows(part, history))[1]
-            for part in (train, validation)
+            scored[:, horizon - 1 :] & late[:, : late.shape[1] - horizon + 1] for scored, late in parts
         )
         if not (bool(fitted_to.flatten(0, 1).any(0).all()) and bool(held_out.any())):
             break

@@ -25,7 +25,7 @@ from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.readouts.fit import Compared, can_be_fed_back, compare_direct, fit_grouped, reachable
 from models.forecasting.readouts.naive import naive_errors
-from models.forecasting.readouts.parts import part_of
+from models.forecasting.readouts.parts import late_rows, part_of, targets_ahead
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated, roll_to
 from models.runtime.seeding import generators_of
@@ -307,6 +307,20 @@ def test_horizons_too_long_for_the_data_are_left_out():
     assert len(fit.horizons) == 8
     assert fit.left_out == 22
     assert reachable(train, validation, history=3, most=30) == 8
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_reach_is_that_of_the_rows_ahead(gaps: bool, monkeypatch: pytest.MonkeyPatch):
+    train, validation = sequences(2, seed=0, steps=15), sequences(2, seed=1, steps=12)
+    if gaps:
+        train.mask[:, ::4, 1] = train.scored[:, ::4, 1] = False
+    parts, horizons = (train, validation), range(1, 40)
+    keeps = [[targets_ahead(p.values, p.scored, h, late_rows(p, 3))[1] for p in parts] for h in horizons]
+    usable = [bool(own.any(0).any(0).all()) and bool(held_out.any()) for own, held_out in keeps]
+    looked: list[MaskedSequences] = []
+    monkeypatch.setattr("models.forecasting.readouts.fit.late_rows", lambda p, n: looked.append(p) or late_rows(p, n))
+    assert reachable(*parts, history=3, most=39) == usable.index(False) > 0
+    assert len(looked) == 2  # one look at each part, however many horizons
 
 
 def test_data_that_are_too_short_are_refused():
