@@ -17,12 +17,11 @@ def decays(constants: Sequence[float]) -> np.ndarray:
     return np.exp(-1 / taus)
 
 
-def next_traces(traces: Tensor, observation: Tensor, constants: Sequence[float]) -> Tensor:
+def next_traces(traces: Tensor, observation: Tensor, decay: Tensor) -> Tensor:
     """Returns the traces after one more observation: c e + (1 − c) o for each time constant.
 
-    traces (batch, constant · d); observation (batch, d). Raises ValueError as `decays`.
+    traces (batch, constant · d); observation (batch, d); decay (constant, 1): c, see `decays`.
     """
-    decay = torch.from_numpy(decays(constants)).to(traces).unsqueeze(1)
     before = traces.unflatten(1, (len(decay), observation.shape[1]))
     return (decay * before + (1 - decay) * observation.unsqueeze(1)).flatten(1)
 

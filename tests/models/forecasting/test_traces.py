@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from models.forecasting.traces import next_traces, traces_along
+from models.forecasting.traces import decays, next_traces, traces_along
 
 CONSTANTS = [0.5, 4.0, 30.0]
 
@@ -35,7 +35,8 @@ def test_traces_along_are_the_recursion(steps):
 def test_one_step_goes_on_where_traces_along_end():
     values = torch.randn(2, 9, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     along = traces_along(values, CONSTANTS)
-    torch.testing.assert_close(next_traces(along[:, 7], values[:, 7], CONSTANTS), along[:, 8])
+    decay = torch.from_numpy(decays(CONSTANTS)).unsqueeze(1)
+    torch.testing.assert_close(next_traces(along[:, 7], values[:, 7], decay), along[:, 8])
 
 
 def test_no_constants_give_no_columns():

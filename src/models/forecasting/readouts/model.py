@@ -13,7 +13,7 @@ from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import HistoryFeatures
 from models.forecasting.recurrent import Recurrent
 from models.forecasting.rolling import iterated
-from models.forecasting.traces import next_traces, traces_along
+from models.forecasting.traces import decays, next_traces, traces_along
 from models.numerics.ridge import AffineMap
 from models.runtime.progress import advanced
 
@@ -40,9 +40,11 @@ class GroupedReadout(nn.Module):
 
     base: moves its state on, and is left as it is. dimension: d; horizons: how many maps there are. The state is that
     of the base, then l_t (batch, lags · d), e_t (batch, traces · d), and the rows seen (batch, 1), at most `history`.
+    Raises ValueError for a time constant that is not positive and finite.
     """
 
     direct: Tensor
+    decay: Tensor
 
     def __init__(
         self, base: nn.Module, *, dimension: int, lags: int, traces: Sequence[float], count: int, horizons: int
@@ -58,6 +60,7 @@ class GroupedReadout(nn.Module):
         self.weight = nn.Parameter(torch.zeros(horizons, dimension, inputs), requires_grad=False)
         self.bias = nn.Parameter(torch.zeros(horizons, dimension), requires_grad=False)
         self.register_buffer("direct", torch.zeros(horizons, dtype=torch.bool))
+        self.register_buffer("decay", torch.from_numpy(decays(self.traces)).unsqueeze(1), persistent=False)
 
     @property
     def history(self) -> int:
@@ -132,7 +135,7 @@ class GroupedReadout(nn.Module):
         if self.lags:
             recent = torch.cat([recent, observation], 1)[:, observation.shape[1] :]
         if self.traces:
-            traces = next_traces(traces, observation, self.traces)
+            traces = next_traces(traces, observation, self.decay)
         return (*model.update(tuple(base), observation), recent, traces, (seen + 1).clamp(max=self.history))
 
     def fed_back(self, state: State, prediction: Tensor) -> State:

@@ -14,7 +14,7 @@ from models.baselines.echo_state import EchoState
 from models.baselines.kalman import KalmanFilter
 from models.baselines.networks import LSTM
 from models.baselines.no_state import NoState
-from models.baselines.persistence import LastValue
+from models.baselines.persistence import LastValue, Persistence
 from models.features.maps import random_features
 from models.forecasting.averaged import Averaged
 from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
@@ -24,6 +24,7 @@ from models.forecasting.horizons import horizon_errors
 from models.forecasting.known_ahead import KnownAhead
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.readouts.fit import Compared, can_be_fed_back, compare_direct, fit_grouped, reachable
+from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.readouts.naive import naive_errors
 from models.forecasting.readouts.parts import late_rows, part_of, targets_ahead
 from models.forecasting.readouts.settings import GroupedSettings
@@ -307,6 +308,19 @@ def test_horizons_too_long_for_the_data_are_left_out():
     assert len(fit.horizons) == 8
     assert fit.left_out == 22
     assert reachable(train, validation, history=3, most=30) == 8
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_the_decays_of_traces_are_kept_with_the_model_and_not_saved(dtype, monkeypatch: pytest.MonkeyPatch):
+    sizes = {"dimension": 2, "lags": 1, "count": 0, "horizons": 1}
+    model = GroupedReadout(Persistence(dimension=2), traces=[4.0, 16.0], **sizes).to(dtype)
+    expected = torch.tensor([math.exp(-1 / 4), math.exp(-1 / 16)], dtype=torch.float64).to(dtype)
+    monkeypatch.setattr("models.forecasting.traces.decays", lambda _: pytest.fail("the decays are computed anew"))
+    state = model.update(model.initial_state(1), torch.ones(1, 2, dtype=dtype))
+    torch.testing.assert_close(state[-2].view(2, 2), (1 - expected).unsqueeze(1).expand(-1, 2))
+    assert not [name for name in model.state_dict() if "decay" in name]  # models of older versions have none
+    with pytest.raises(ValueError, match="time constants of traces must be positive"):
+        GroupedReadout(Persistence(dimension=2), traces=[0.0], **sizes)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
