@@ -230,5 +230,6 @@ def compared(
             f"forecast of series {sequence[row]} from row {origin[row]} is not finite {ahead[row] + 1} steps ahead; "
             f"fill the gaps of the history, or shorten the horizon of a model that diverges"
         )
-    truth = np.stack([series[s][n] for s, n in zip(sequence, origin + ahead, strict=True)])
+    begins = np.cumsum([0, *map(len, series)])  # of each series among the rows of all
+    truth = np.concatenate(series)[begins[sequence] + origin + ahead]
     return BacktestResult(sequence, origin, ahead + 1, chosen, truth, features)

@@ -12,6 +12,7 @@ from models.forecasting.backtest import (
     BacktestResult,
     backtest,
     backtest_forecaster,
+    compared,
     forecast_from_origins,
     rolling_origin,
 )
@@ -65,6 +66,25 @@ def test_rows_by_hand() -> None:
     assert found.truth[:, 0].tolist() == [2, 4, 4, 8, 8]
     assert found.forecast[:, 0].tolist() == [1, 1, 2, 2, 4]
     assert np.array_equal(found.truth[:, 1], [20, 30, 30, np.nan, np.nan], equal_nan=True)
+
+
+class Asked(list):
+    """Counts how often one of its series is asked for."""
+
+    asked = 0
+
+    def __getitem__(self, place: int) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.asked += 1
+        return super().__getitem__(place)
+
+
+def test_the_rows_compared_with_are_read_at_once() -> None:
+    series = Asked(series_with_gaps())
+    origins = rolling_origin([len(rows) for rows in series], first=2, step=1, horizon=5)
+    found = compared(series, origins, np.zeros((len(origins.origin), 5, 2)))
+    assert series.asked <= len(series) < len(found.truth)
+    rows = [series[s][n + h - 1] for s, n, h in zip(found.sequence, found.origin, found.horizon, strict=True)]
+    assert np.array_equal(found.truth, rows, equal_nan=True)
 
 
 def test_table_by_horizon_by_hand() -> None:
