@@ -30,8 +30,11 @@ def generators_of(seed: int) -> Generators:
 
 @contextmanager
 def drawn(seed: int, name: str) -> Iterator[None]:
-    """Has the block draw from torch's global generator as seeded for one named use of the seed; afterwards that
-    generator is as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived(seed, name))
+    """Has the block draw from torch's global generators, those of CUDA devices too where CUDA is in use, as seeded for
+    one named use of the seed; afterwards these generators are as they were."""
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices):
+        torch.default_generator.manual_seed(derived(seed, name))
+        if devices:
+            torch.cuda.manual_seed_all(derived(seed, name))
         yield
