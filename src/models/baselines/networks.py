@@ -61,7 +61,8 @@ class LSTMNetwork(Gated):
         self.cell = undrawn(nn.LSTMCell, dimension, units)
 
     def draw(self, generator: torch.Generator) -> None:
-        """Draws weights uniform in ±1/√units, and a forget gate that starts open (bias 1; Jozefowicz et al. 2015)."""
+        """Draws weights uniform in ±1/√units, and a forget gate that starts open (Jozefowicz et al. 2015): of its
+        two biases one is 1 and the other random, so that their sum is 1 ± 1/√units."""
         units = self.cell.hidden_size
         draw_uniform(self.cell, units**-0.5, generator)
         with torch.no_grad():

@@ -26,7 +26,8 @@ LARGEST_SOBOL_INPUT = SobolEngine.MAXDIM - 1  # columns; one coordinate of the p
 class Stratified(Orthogonal):
     """Draws Haar orthogonal blocks (the paper's continuous-orthogonal directions) with stratified radii.
 
-    Use it for as many frequencies as input columns or fewer, where it costs nothing over `Orthogonal`.
+    Use it for as many frequencies as input columns or fewer, where it costs next to nothing over `Orthogonal`:
+    quantiles of radii, which `RationalQuadratic` finds by Newton's method.
     """
 
     def radii(self, kernel: IsotropicKernel, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:

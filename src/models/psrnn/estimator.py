@@ -35,7 +35,8 @@ class PSRNNForecaster(RecurrentEstimator):
         forecaster = PSRNNForecaster().fit(table)
         forecaster.predict(24)
 
-    * count: frequencies of each of the three feature maps, so that the state has 2·count numbers.
+    * count: frequencies of each of the three feature maps, so that the state has 2·count numbers (and with `linear` as
+      many more as a future has).
     * sampler: how the frequencies depend on one another, "orthogonal", "iid", "hadamard", "stratified",
       "near_orthogonal", "sobol" or a `models.features.samplers.Sampler`.
     * kernel: "gaussian", "laplacian", "laplacian_l1", "matern", "rational_quadratic" or one of

@@ -24,7 +24,8 @@ MAPS = ("history", "future", "observation")
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureDraw:
-    """Says how the random features are drawn: `count` frequencies for each of the three maps, 2·count features.
+    """Says how the random features are drawn: `count` frequencies for each of the three maps, 2·count features
+    (and as many more as the window has numbers, with `linear`).
 
     window: k, the number of observations in a history and in a future; history, future: other numbers than k. delay: j,
     the observations that the third map is of, the newest and those before it. traces: time constants of exponential

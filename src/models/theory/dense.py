@@ -191,8 +191,8 @@ def feature_risk(features: Tensor, signal: Tensor, *, ridge: float, noise: float
     """Returns the `Risk` of ridge regression on features Φ (N, p), that is with K̂ = ΦΦᵀ: formula (5) for the
     approximate kernel.
 
-    signal: f (N,); ridge: λ; noise: σ ≥ 0. The result is exact at any N. It is found by the p × p or the N × N moments,
-    whichever are smaller, so time O(N p min(N, p)).
+    signal: f (N,); ridge: λ; noise: σ ≥ 0. The result is exact at any N. It is found by the N × N moments, or by
+    the singular values of Φ where N > p, so time O(N p min(N, p)).
     Raises ValueError like `KernelSpectrum.risk` and for features that are not finite.
     """
     check_positive("ridge", ridge)
