@@ -49,8 +49,9 @@ def per_sample_ridge(ridge: Ridge, *, scale: str, count: int) -> Ridge:
     return ridge if scale == "samples" else ridge / count
 
 
-def factor_ridge(gram: Tensor, ridge: Ridge) -> Tensor:
-    """Returns the lower Cholesky factor (n, n) of gram + diag(ridge), in float64. gram (n, n) symmetric.
+def factor_ridge(gram: Tensor, ridge: Ridge, *, name: str = "ridge") -> Tensor:
+    """Returns the lower Cholesky factor (n, n) of gram + diag(ridge), in float64. gram (n, n) symmetric; name: of the
+    ridge, in the message.
 
     Raises NotPositiveDefinite, a ValueError, when the sum is not positive definite in float64.
     """
@@ -60,15 +61,15 @@ def factor_ridge(gram: Tensor, ridge: Ridge) -> Tensor:
     if int(info) or not bool(torch.isfinite(factor).all()):
         size = f"{len(gram)} × {len(gram)}"
         raise NotPositiveDefinite(
-            f"ridge {smallest(ridge):g} leaves a {size} system that is not positive definite; raise it"
+            f"{name} {smallest(ridge):g} leaves a {size} system that is not positive definite; raise it"
         )
     return factor
 
 
-def solve_ridge(gram: Tensor, cross: Tensor, ridge: Ridge) -> Tensor:
-    """Returns (gram + diag(ridge))⁻¹ cross, (n, m) in float64. gram (n, n), cross (n, m). Raises ValueError as
-    `factor_ridge`."""
-    return torch.cholesky_solve(cross.double(), factor_ridge(gram, ridge))
+def solve_ridge(gram: Tensor, cross: Tensor, ridge: Ridge, *, name: str = "ridge") -> Tensor:
+    """Returns (gram + diag(ridge))⁻¹ cross, (n, m) in float64. gram (n, n), cross (n, m); name: of the ridge, in the
+    message. Raises ValueError as `factor_ridge`."""
+    return torch.cholesky_solve(cross.double(), factor_ridge(gram, ridge, name=name))
 
 
 def mask_patterns(mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -39,7 +39,7 @@ class CrossMoments(NamedTuple):
 def cross_moments(stream: FeatureStream) -> CrossMoments:
     """Returns E[φ ηᵀ] and E[ω φᵀ] by one pass over the data of all ranks.
 
-    Products are in the data's dtype, sums in float64. Raises ValueError for a stream without any batch.
+    Products of a batch are summed in its dtype, batches in float64. Raises ValueError for a stream without any batch.
     """
     first: Tensor | None = None
     second: Tensor | None = None

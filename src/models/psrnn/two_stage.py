@@ -9,9 +9,13 @@ import torch
 from torch import Tensor
 
 from models.numerics.khatri_rao import add_triple_products
-from models.numerics.ridge import Ridge, per_sample_ridge, solve_ridge
+from models.numerics.ridge import Ridge, per_sample_ridge, smallest, solve_ridge
 from models.runtime.collectives import sum_over_ranks
 from models.runtime.progress import advanced
+
+
+class LostInRounding(ValueError):
+    """Says that a ridge is less than the rounding of the moments that it is added to; a larger one mends it."""
 
 
 class FeatureBatch(NamedTuple):
@@ -54,7 +58,7 @@ FeatureStream = Callable[
 def accumulate_moments(stream: FeatureStream) -> TwoStageMoments:
     """Returns the moments by the first pass over the data of all ranks.
 
-    Products are in the data's dtype, sums in float64. Raises ValueError on an empty stream.
+    Products of a batch are summed in its dtype, batches in float64. Raises ValueError on an empty stream.
     """
     sums: list[Tensor] | None = None
     for batch in stream():
@@ -90,7 +94,8 @@ def two_stage_regression(stream: FeatureStream, *, ridge: float, scale: str) -> 
 
     which equals the written-out equations exactly and never holds anything of size steps × features².
     `stream` is called twice and gives the same batches each time. ridge, scale: see `per_sample_ridge`.
-    The means use λ; solves and sums are in float64 whatever the features' dtype. Of several ranks each streams its own
+    The means use λ. Products of a batch are summed in its dtype; batches are summed, and systems solved, in float64
+    (what that asks of λ: `check_precision`). Of several ranks each streams its own
     rows; sums go over all of them, and every rank gets the same parameters.
     Raises ValueError on an empty stream and as `per_sample_ridge` and `factor_ridge` do.
     """
@@ -109,6 +114,21 @@ def two_stage_regression(stream: FeatureStream, *, ridge: float, scale: str) -> 
     return TwoStageParameters(update, mean_state / mean_state.norm(), b, moments.observation)
 
 
+def check_precision(name: str, ridge: Ridge, dtype: torch.dtype) -> None:
+    """Raises LostInRounding, a ValueError, for a ridge on means of features of unit length below the unit roundoff of
+    the dtype in which their products are summed: their second moment has trace 1, and its error is as large.
+
+    name: stands before the ridge in the message.
+    """
+    rounding = torch.finfo(dtype).eps
+    if smallest(ridge) < rounding:
+        precision, instead = str(dtype).removeprefix("torch."), "" if dtype == torch.float64 else " or take float64"
+        raise LostInRounding(
+            f"{name} is {smallest(ridge):.3g} on means, below the rounding of {precision} ({rounding:.2g}); "
+            f"raise it{instead}"
+        )
+
+
 def whiten_observations(update: Tensor, observation_moment: Tensor, ridge: float) -> Tensor:
     """Returns W ×₃ (E[ω ωᵀ] + κI)⁻¹: the inverse of kernel Bayes' rule, folded into the update (Fukumizu et al. 2013).
 
@@ -116,4 +136,4 @@ def whiten_observations(update: Tensor, observation_moment: Tensor, ridge: float
     ValueError as `factor_ridge`.
     """
     flat = update.flatten(0, 1).T
-    return solve_ridge(observation_moment, flat, ridge).T.reshape(update.shape)
+    return solve_ridge(observation_moment, flat, ridge, name="whitening").T.reshape(update.shape)

@@ -57,6 +57,12 @@ def test_whitening_is_the_product_with_the_inverse() -> None:
     torch.testing.assert_close(whiten_observations(w, moment, 0.1), torch.einsum("abc,cd->abd", w, inverse))
 
 
+def test_a_whitening_that_is_too_small_is_named() -> None:
+    indefinite = torch.tensor([[1.0, 1.0], [1.0, 1.0 - 1e-6]], dtype=torch.float64)
+    with pytest.raises(ValueError, match=r"^whitening 1e-09 leaves a 2 × 2 system that is not positive definite"):
+        whiten_observations(torch.ones(3, 3, 2, dtype=torch.float64), indefinite, 1e-9)
+
+
 def test_errors() -> None:
     batch = draw(20, torch.float64)
     with pytest.raises(ValueError, match="no time step"):

@@ -14,12 +14,14 @@ from models.features.bandwidth import NothingVaries
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.forecaster import built, description_of
 from models.forecasting.readout_settings import ReadoutSettings
+from models.numerics.ridge import NotPositiveDefinite
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.features import FeatureDraw, Features, draw_features
 from models.psrnn.fit import FittedPSRNN, Regression, first_cell, solved_cell
 from models.psrnn.method import Psrnn
 from models.psrnn.projection import TooManyDirections
+from models.psrnn.two_stage import LostInRounding
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 from pipeline.host.errors import PipelineError
@@ -122,7 +124,7 @@ def cell_in_memory(
     """Returns `first_cell` in as large chunks as memory allows, and the chunk under its tag where it was halved.
 
     within: what stands before the names of the settings, a section and a dot. Raises PipelineError for more
-    directions of a projection than there are features.
+    directions of a projection than there are features, and for a ridge or a whitening that is too small.
     """
 
     def work(chunk: int) -> tuple[PSRNN, int]:
@@ -133,6 +135,8 @@ def cell_in_memory(
             cell, chunk = halving(work, chunk=regression.chunk, key=f"{within}initialise.chunk")
     except TooManyDirections as error:
         raise PipelineError(f"{within}features.{error}") from error
+    except (LostInRounding, NotPositiveDefinite) as error:
+        raise PipelineError(f"{within}initialise.{error}") from error
     return cell, {} if chunk == regression.chunk else {"halved.initialise.chunk": chunk}
 
 
