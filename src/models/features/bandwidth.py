@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 RULES = ("median_pairs", "median_neighbours", "percentile", "fixed")
+RULES_OF_PAIRS = ("median_pairs", "percentile")  # which look at random pairs
+PAIRS = 20000  # of points, unless another number is asked for
 CHUNK = 1024
 
 
@@ -23,7 +25,7 @@ class BandwidthRule:
 
     rule: "median_pairs", the median over `pairs` pairs drawn at random with replacement;
     "median_neighbours", the median over consecutive rows, the paper's "between neighboring data points" (section 6.1);
-    "percentile", the percentile `percentile` (0 to 100) over random pairs; "fixed", the number `value`.
+    "percentile", the percentile `percentile` (0 to 100) over as many random pairs; "fixed", the number `value`.
     scale: a factor of what the rule gives. Distances, `value` and the bandwidth have the unit of the points.
 
     Raises ValueError for an unknown rule, an option out of range and one that the rule does not use.
@@ -33,7 +35,7 @@ class BandwidthRule:
     value: float | None = None
     percentile: float = 50.0
     scale: float = 1.0
-    pairs: int = 20000
+    pairs: int = PAIRS
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
@@ -50,6 +52,8 @@ class BandwidthRule:
             raise ValueError(f"scale must be positive and finite, got {self.scale}")
         if self.pairs < 1:
             raise ValueError(f"pairs must be at least 1, got {self.pairs}")
+        if self.rule not in RULES_OF_PAIRS and self.pairs != PAIRS:
+            raise ValueError(f"pairs is used with rules {' and '.join(RULES_OF_PAIRS)} only, got rule {self.rule}")
 
 
 MEDIAN_OF_PAIRS = BandwidthRule()

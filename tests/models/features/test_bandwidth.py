@@ -89,13 +89,13 @@ def test_pairs_are_of_different_rows_all_equally_often() -> None:
     assert bool(((off_diagonal - 2000).abs() < 200).all())
 
 
-@pytest.mark.parametrize("rule", ["median_pairs", "median_neighbours", "percentile"])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "fixed"])
 @pytest.mark.parametrize(
     "x", [torch.ones(5, 2), torch.zeros(1, 2), torch.zeros(0, 2), torch.full((4, 2), math.nan)], ids=str
 )
 def test_nothing_varies(rule: str, x: Tensor) -> None:
     with pytest.raises(ValueError, match=rf"nothing varies by bandwidth rule {rule}: .* of {len(x)} differ"):
-        bandwidth(x, BandwidthRule(rule, pairs=20), generator=generator_of(0))
+        bandwidth(x, BandwidthRule(rule), generator=generator_of(0))
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,8 @@ def test_nothing_varies(rule: str, x: Tensor) -> None:
         ({"rule": "median_neighbours", "percentile": 10.0}, r"used with rule percentile only"),
         ({"rule": "median_pairs", "scale": 0.0}, "scale must be positive and finite, got 0"),
         ({"rule": "median_pairs", "pairs": 0}, "pairs must be at least 1, got 0"),
+        ({"rule": "median_neighbours", "pairs": 50}, "pairs is used with rules median_pairs and percentile only, got"),
+        ({"rule": "fixed", "value": 2.0, "pairs": 50}, "pairs is used with rules .* only, got rule fixed"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict, message: str) -> None:

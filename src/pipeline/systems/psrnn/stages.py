@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, Protocol
 
-from models.features.bandwidth import BandwidthRule
+from models.features.bandwidth import RULES_OF_PAIRS, BandwidthRule
 from models.features.samplers import check_pair
 from models.psrnn.features import FeatureDraw
 from models.psrnn.fit import Regression
@@ -52,8 +52,9 @@ class Stages(Protocol):
 def draw_of(settings: Any, method: Psrnn, kernel: Any, sampler: Any, *, within: str = "") -> FeatureDraw:
     """Returns the settings `features`, and those of the windows, as models take them. within: see `regression_of`."""
     bandwidth = settings.bandwidth
+    pairs = {"pairs": bandwidth.pairs} if bandwidth.rule in RULES_OF_PAIRS else {}  # an experiment may set them unasked
     with said_of(f"{within}features.bandwidth"):
-        rule = BandwidthRule(bandwidth.rule, bandwidth.value, bandwidth.percentile, bandwidth.scale, bandwidth.pairs)
+        rule = BandwidthRule(bandwidth.rule, bandwidth.value, bandwidth.percentile, bandwidth.scale, **pairs)
     return FeatureDraw(
         count=settings.count, window=method.window, history=method.history, future=method.future, delay=method.delay,
         traces=tuple(settings.traces), kernel=kernel, sampler=sampler, bandwidth=rule, whiten=settings.whiten,

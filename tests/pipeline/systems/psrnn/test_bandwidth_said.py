@@ -9,11 +9,16 @@ import pytest
 import torch
 
 from models import PSRNNForecaster
-from models.features.bandwidth import BandwidthRule
+from models.features.bandwidth import RULES, BandwidthRule
+from models.features.kernels import Gaussian
+from models.features.samplers import Orthogonal
 from models.forecasting.filtering import MaskedSequences
 from models.psrnn.features import FeatureDraw, draw_features
+from models.psrnn.method import Psrnn
 from models.runtime.seeding import generators_of
 from pipeline.host.errors import PipelineError
+from pipeline.systems.psrnn.config import BandwidthConfig, FeaturesConfig
+from pipeline.systems.psrnn.stages import draw_of
 from pipeline.systems.psrnn.two_stage import drawn
 
 
@@ -27,6 +32,15 @@ def test_where_nothing_varies_the_settings_of_a_fixed_bandwidth_are_named() -> N
     said = r"^features\.bandwidth\.rule=median_pairs: nothing varies .* features\.bandwidth\.rule=fixed features\."
     with pytest.raises(PipelineError, match=said):
         drawn(*still(3), generators_of(0))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_pairs_that_an_experiment_sets_go_with_every_rule(rule: str) -> None:
+    value = 2.0 if rule == "fixed" else None
+    bandwidth = BandwidthConfig(rule, value=value, pairs=4000)
+    settings = FeaturesConfig(count=3, bandwidth=bandwidth)
+    drawn_by = draw_of(settings, Psrnn(), Gaussian(), Orthogonal()).bandwidth
+    assert drawn_by.pairs == (4000 if rule in ("median_pairs", "percentile") else BandwidthRule().pairs)
 
 
 def test_the_library_names_no_settings() -> None:
