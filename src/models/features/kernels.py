@@ -22,6 +22,7 @@ from torch import Tensor
 from models.ranges import Positive
 
 NEGLIGIBLE = 1e-40  # tail probability at which quadratures over log-gammas are cut off
+NEWTON_STEPS = 100  # seven at most are taken at shapes from 1e-6 to 1e7
 LARGEST_BESSEL_ORDER = 50.0  # above it K_ν overflows at distances that matter
 
 
@@ -115,7 +116,8 @@ class RationalQuadratic(IsotropicKernel):
     Newton's method; measured relative error below 1e-8 for probabilities from 1e-10 to 1 − 1e-10. `radii` does not need
     it and is exact.
 
-    Raises ValueError unless the shape is positive and finite.
+    Raises ValueError unless the shape is positive and finite. `radius_quantile` raises it where Newton's method does
+    not settle, as it may with a shape of 1e-12.
     """
 
     shape: Positive
@@ -241,18 +243,22 @@ def _tail_root(tail: np.ndarray, small: float, large: float, *, upper: bool) -> 
 
     y has a log-concave density, so the logarithm of either tail is concave and Newton's method on it runs monotonically
     to the root from the outer side, where P(g₁g₂ > ab) ≤ P(g₁ > a) + P(g₂ > b) and its mirror image let it start.
+    Raises ValueError where it does not settle.
     """
     nodes, weights = _log_gamma_quadrature(large)
     y = sum((_log_gamma_quantile(tail / 2, shape, upper=upper) for shape in (small, large)), np.zeros_like(tail))
-    for _ in range(100):
+    for _ in range(NEWTON_STEPS):
         u = np.minimum(y[:, None] - nodes, 700.0)
         probability = _log_gamma_tail(u, small, upper=upper) @ weights
         density = np.exp(small * u - np.exp(u) - math.lgamma(small)) @ weights
         step = (-1 if upper else 1) * np.log(tail / probability) * probability / density
         y = y + step
         if np.all(np.abs(step) <= 1e-11 * (1 + np.abs(y))):
-            break
-    return y
+            return y
+    raise ValueError(
+        f"quantiles of radii of a rational quadratic kernel did not settle in {NEWTON_STEPS} steps of Newton's method "
+        f"(shapes {small:g} and {large:g}); take a shape nearer to 1, or a sampler that draws independent radii"
+    )
 
 
 def _log_gamma_tail(u: np.ndarray, shape: float, *, upper: bool) -> np.ndarray:

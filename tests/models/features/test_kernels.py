@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
+from models.features import kernels
 from models.features.kernels import Gaussian, IsotropicKernel, Laplacian, LaplacianL1, Matern, RationalQuadratic
 from oracles import kernel_by_radial_law, matern_half_integer, rational_quadratic_radius_probability
 
@@ -117,6 +118,15 @@ def test_rational_quadratic_quantiles_stay_finite_and_ordered_at_extreme_shapes(
     assert bool((radii.diff() >= 0).all())
     if shape > 1:
         torch.testing.assert_close(radii, Gaussian().radius_quantile(probability, 3), atol=0, rtol=1e-6)
+
+
+def test_rational_quadratic_quantiles_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    probability = torch.tensor([0.01, 0.4, 0.999], dtype=torch.float64)
+    monkeypatch.setattr(kernels, "NEWTON_STEPS", 3)
+    with pytest.raises(
+        ValueError, match=r"did not settle in 3 steps .* \(shapes 1\.5 and 2\); take a shape nearer to 1"
+    ):
+        RationalQuadratic(shape=2.0).radius_quantile(probability, 3)
 
 
 @pytest.mark.parametrize("kernel", ISOTROPIC, ids=repr)
