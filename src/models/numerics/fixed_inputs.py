@@ -68,8 +68,9 @@ class FixedInputs:
 
         M = (E[s sᵀ] − Kᵀ B + μI)⁻¹ (E[s yᵀ] − Kᵀ A),      L = A − B M.
 
-    G, C, A and the Cholesky factor of G + λI are computed once, so that a new s costs rows × fixed × changing, not
-    rows × fixed². All in float64. x and y (row, output) have no gaps. Raises ValueError without rows.
+    G and C are computed once, and A and the Cholesky factor of G + λI once for each λ in turn, so that a new s costs
+    rows × fixed × changing, not rows × fixed². With fewer rows than inputs x and y take the place of C. All in float64.
+    x and y (row, output) have no gaps. Raises ValueError without rows.
     """
 
     def __init__(self, inputs: Tensor, targets: Tensor, *, scale: str) -> None:
@@ -81,6 +82,7 @@ class FixedInputs:
         x = x - self.input_mean
         self.few_rows = len(x) < x.shape[1]
         self.gram = (x @ x.T if self.few_rows else x.T @ x) / len(x)
+        self.with_targets = None if self.few_rows else sum_of_products(inputs, y - self.target_mean) / len(x)
         self._factored: Factored | None = None
 
     def factored(self, ridge: float) -> Factored:
@@ -89,8 +91,11 @@ class FixedInputs:
         if self._factored is None or self._factored.ridge != ridge:
             self._factored = None  # frees the memory first
             factor = factor_ridge(self.gram, self.per_sample(ridge))
-            y = self.targets.double() - self.target_mean
-            self._factored = Factored(ridge, factor, self.explaining(y, sum_of_products(self.inputs, y), factor))
+            if self.with_targets is None:
+                alone = self.of_few_rows(self.centred_targets(), factor)
+            else:
+                alone = torch.cholesky_solve(self.with_targets, factor)
+            self._factored = Factored(ridge, factor, alone)
         return self._factored
 
     def beside(self, changing: Tensor) -> BesideFixed:
@@ -106,24 +111,21 @@ class FixedInputs:
 
     def moments(self) -> list[CentredMoments]:
         """Returns the moments of x and y, as `centred_moments` gives them."""
-        y = self.targets.double() - self.target_mean
-        if self.few_rows:
-            moments = self.inputs.double() - self.input_mean, y
+        if self.with_targets is None:
+            moments = self.inputs.double() - self.input_mean, self.centred_targets()
         else:
-            moments = self.gram, sum_of_products(self.inputs, y) / len(y)
-        columns = torch.ones(y.shape[1], dtype=torch.bool, device=y.device)
-        return [CentredMoments(columns, len(y), self.input_mean, self.target_mean, *moments)]
+            moments = self.gram, self.with_targets
+        columns = torch.ones_like(self.target_mean, dtype=torch.bool)
+        return [CentredMoments(columns, len(self.inputs), self.input_mean, self.target_mean, *moments)]
 
-    def explaining(self, y: Tensor, products: Tensor, factor: Tensor) -> Tensor:
-        """Returns (G + λI)⁻¹ E[x yᵀ], (fixed, output), of centred y, with fewer rows than inputs as xᵀ (x xᵀ/N + λI)⁻¹
-        y/N.
+    def centred_targets(self) -> Tensor:
+        """Returns y without its mean, (row, output) in float64."""
+        return self.targets.double() - self.target_mean
 
-        y (row, output); products: Σ x yᵀ (fixed, output), in which x need not be centred, because y is; factor: of
-        `Factored`.
-        """
-        if self.few_rows:
-            return (self.inputs.double() - self.input_mean).T @ torch.cholesky_solve(y, factor) / len(y)
-        return torch.cholesky_solve(products / len(y), factor)
+    def of_few_rows(self, y: Tensor, factor: Tensor) -> Tensor:
+        """Returns (G + λI)⁻¹ E[x yᵀ] = xᵀ (x xᵀ/N + λI)⁻¹ y/N, (fixed, output), of centred y (row, output), where there
+        are fewer rows than inputs. factor: of `Factored`."""
+        return (self.inputs.double() - self.input_mean).T @ torch.cholesky_solve(y, factor) / len(y)
 
     def per_sample(self, ridge: float) -> float:
         """Returns the ridge on means over the rows. Raises ValueError as `per_sample_ridge`."""
@@ -138,8 +140,7 @@ class BesideFixed:
         self.regression, count = regression, len(changing)
         self.mean = changing.double().mean(0)
         self.centred = changing.double() - self.mean  # so that x and y need not be
-        self.products = sum_of_products(regression.inputs, self.centred)
-        self.between = self.products / count
+        self.between = sum_of_products(regression.inputs, self.centred) / count
         self.with_targets = sum_of_products(regression.targets, self.centred).T / count
         self.gram = self.centred.T @ self.centred / count
         self._explained: tuple[float, Tensor] | None = None
@@ -147,8 +148,10 @@ class BesideFixed:
     def explained(self, ridge: float) -> Tensor:
         """Returns B (fixed, changing); the last ridge's is kept. Raises ValueError as `FixedInputs.fit`."""
         if self._explained is None or self._explained[0] != ridge:
-            factor = self.regression.factored(ridge).factor
-            self._explained = ridge, self.regression.explaining(self.centred, self.products, factor)
+            fixed, factor = self.regression, self.regression.factored(ridge).factor
+            few = fixed.few_rows
+            explained = fixed.of_few_rows(self.centred, factor) if few else torch.cholesky_solve(self.between, factor)
+            self._explained = ridge, explained
         return self._explained[1]
 
     def fit(self, *, ridge: float, changing_ridge: float) -> EliminatedMap:
