@@ -11,6 +11,7 @@ from scipy import integrate, linalg, special
 from torch import Tensor
 
 from models.forecasting.filtering import begun_along, moved_by
+from models.theory.dense import Approximation
 
 # --- random features: Hadamard matrices, kernels, radial laws ---------------------------------------------------------
 
@@ -61,13 +62,20 @@ def rational_quadratic_radius_probability(radius: float, shape: float, dimension
     return integrate.quad(integrand, -40 / shape - 5, 6, limit=500, epsabs=0, epsrel=1e-10, points=[-3, -1, 0, 1])[0]
 
 
+def spectral_approximation(exact: Tensor, approximate: Tensor, *, ridge: float) -> Approximation:
+    """The eigenvalues of L⁻¹(K̂ − K)L⁻ᵀ, LLᵀ = K + λN·I, by Cholesky: exact K, approximate K̂ (N, N), ridge λ."""
+    shifted = exact + ridge * len(exact) * torch.eye(len(exact), dtype=exact.dtype)
+    factor = torch.linalg.cholesky(shifted)
+    left = torch.linalg.solve_triangular(factor, approximate - exact, upper=False)
+    values = torch.linalg.eigvalsh(torch.linalg.solve_triangular(factor, left.T, upper=False))
+    return Approximation(float(values[0]), float(values[-1]))
+
+
 # --- two-stage regression, windows, cell ------------------------------------------------------------------------------
 
 
-def two_stage_written_out(
-    eta: Tensor, phi: Tensor, psi: Tensor, omega: Tensor, ridge: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Section 3.1 literally, columns are time steps, moments are sums: W (s, s, w), q_1 (s,), W_{φ|η} (s, h)."""
+def two_stage_written_out(eta: Tensor, phi: Tensor, psi: Tensor, omega: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
+    """Section 3.1 literally, columns are time steps, moments are sums: W (s, s, w), q_1 (s,)."""
     x_eta, x_phi = eta.T, phi.T
     x_pair = torch.stack([torch.outer(p, o).flatten() for p, o in zip(psi, omega, strict=True)], 1)
     inverse = torch.linalg.inv(x_eta @ x_eta.T + ridge * torch.eye(len(x_eta), dtype=eta.dtype))
@@ -76,7 +84,7 @@ def two_stage_written_out(
     inverse = torch.linalg.inv(state @ state.T + ridge * torch.eye(len(state), dtype=eta.dtype))
     w = (pair @ state.T @ inverse).view(phi.shape[1], omega.shape[1], phi.shape[1]).transpose(1, 2)
     initial = state.sum(1)
-    return w, initial / initial.norm(), first
+    return w, initial / initial.norm()
 
 
 def metric_written_out(points: Tensor, whiten: float, linear: float) -> tuple[np.ndarray, np.ndarray, float]:

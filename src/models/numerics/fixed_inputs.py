@@ -86,8 +86,10 @@ class FixedInputs:
         self._factored: Factored | None = None
 
     def factored(self, ridge: float) -> Factored:
-        """Returns the parts of the solution that belong to one ridge λ; the last ridge's are kept. Raises ValueError
-        as `fit`."""
+        """Returns the parts of the solution that belong to one ridge λ; the last ridge's are kept.
+
+        Raises ValueError for a ridge that is not positive or too small for float64.
+        """
         if self._factored is None or self._factored.ridge != ridge:
             self._factored = None  # frees the memory first
             factor = factor_ridge(self.gram, self.per_sample(ridge))
@@ -101,13 +103,6 @@ class FixedInputs:
     def beside(self, changing: Tensor) -> BesideFixed:
         """Returns the moments of s (row, changing), which fits with several ridges share."""
         return BesideFixed(self, changing)
-
-    def fit(self, changing: Tensor, *, ridge: float, changing_ridge: float) -> EliminatedMap:
-        """Returns the map of x and s (row, changing).
-
-        Raises ValueError for a ridge that is not positive or too small for float64.
-        """
-        return self.beside(changing).fit(ridge=ridge, changing_ridge=changing_ridge)
 
     def moments(self) -> list[CentredMoments]:
         """Returns the moments of x and y, as `centred_moments` gives them."""
@@ -146,7 +141,7 @@ class BesideFixed:
         self._explained: tuple[float, Tensor] | None = None
 
     def explained(self, ridge: float) -> Tensor:
-        """Returns B (fixed, changing); the last ridge's is kept. Raises ValueError as `FixedInputs.fit`."""
+        """Returns B (fixed, changing); the last ridge's is kept. Raises ValueError as `FixedInputs.factored`."""
         if self._explained is None or self._explained[0] != ridge:
             fixed, factor = self.regression, self.regression.factored(ridge).factor
             few = fixed.few_rows
@@ -155,7 +150,7 @@ class BesideFixed:
         return self._explained[1]
 
     def fit(self, *, ridge: float, changing_ridge: float) -> EliminatedMap:
-        """Returns the map of x and s for these ridges. Raises ValueError as `FixedInputs.fit`."""
+        """Returns the map of x and s for these ridges. Raises ValueError as `FixedInputs.factored`."""
         fixed = self.regression
         alone, explained = fixed.factored(ridge).alone, self.explained(ridge)
         rest = self.with_targets - self.between.T @ alone

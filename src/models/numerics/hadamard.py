@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -16,42 +14,19 @@ def next_power_of_two(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
-def walsh_hadamard_transform(x: Tensor) -> Tensor:
-    """Returns y = H x along the last axis, with the orthonormal Hadamard matrix in Sylvester's order.
+def transform_in_place(rows: Tensor) -> None:
+    """Overwrites rows x (row, p), contiguous and without a gradient, with their Walsh–Hadamard transform H x, H the
+    orthonormal Hadamard matrix in Sylvester's order.
 
     H_1 = (1) and H_2p = (1/√2) [[H_p, H_p], [H_p, −H_p]]. H is symmetric and its own inverse.
 
     As H_ab = H_a ⊗ H_b, the first log₂ 32 rounds of additions are one product with H_32 along neighbouring entries,
-    which additions would read one by one; the later rounds add and subtract stretches of 32 entries and more.
-
-    x: (..., p), p a power of two. The result has the same shape, dtype and device.
-    Raises ValueError when p is not a power of two.
+    which additions would read one by one; the later rounds add and subtract stretches of 32 entries and more. Blocks
+    of rows are taken in turn. Raises ValueError when p is not a power of two.
     """
-    size = x.shape[-1]
-    if size < 1 or size & (size - 1):
-        raise ValueError(f"the Walsh-Hadamard transform needs a power of two as last axis, got {size}; pad with zeros")
-    transformed: Any = _Transform.apply(x)
-    return transformed
-
-
-class _Transform(torch.autograd.Function):
-    """Is the transform as its own gradient, as H is symmetric."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
-        transformed = x.contiguous().clone()
-        transform_in_place(transformed.view(-1, x.shape[-1]))
-        return transformed
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ARG004  # pyright: ignore[reportIncompatibleMethodOverride]
-        return walsh_hadamard_transform(gradients[0])
-
-
-def transform_in_place(rows: Tensor) -> None:
-    """Overwrites rows (row, p), contiguous and without a gradient, with their `walsh_hadamard_transform`, block by
-    block."""
     size = rows.shape[1]
+    if size < 1 or size & (size - 1):
+        raise ValueError(f"the Walsh-Hadamard transform needs rows of a power of two, got {size}; pad with zeros")
     first = _signs(min(size, FACTOR), rows) / size**0.5
     block = max(1, BLOCK_BYTES // (size * rows.element_size()))
     buffer = rows.new_empty(min(block, len(rows)) * size)

@@ -118,10 +118,8 @@ def first_cell(features: Features, regression: Regression, generators: Generator
     """
     projections = None
     if regression.random:
-        history, state, observation = features.frequencies.sizes()
-        parameters = random_parameters(
-            state=state, features=observation, history=history, generator=generators("weights")
-        )
+        _, state, observation = features.frequencies.sizes()
+        parameters = random_parameters(state=state, features=observation, generator=generators("weights"))
     else:
         parameters, projections = regress(features, regression)
     return build_psrnn(

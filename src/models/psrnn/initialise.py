@@ -72,11 +72,11 @@ def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) ->
     return batches
 
 
-def random_parameters(*, state: int, features: int, history: int, generator: torch.Generator) -> TwoStageParameters:
+def random_parameters(*, state: int, features: int, generator: torch.Generator) -> TwoStageParameters:
     """Returns Gaussian W with entries of variance 1/s and a random q_1 of unit norm: the start that 2SR is compared
     with.
 
-    state: s; features: w; history: h. Shapes: as in `TwoStageParameters`, all float64.
+    state: s; features: w. Shapes: as in `TwoStageParameters`, all float64.
     """
 
     def normal(*shape: int) -> Tensor:
@@ -86,7 +86,6 @@ def random_parameters(*, state: int, features: int, history: int, generator: tor
     return TwoStageParameters(
         update=normal(state, state, features) / state**0.5,
         initial=initial / initial.norm(),
-        state_regression=torch.zeros(history, state, dtype=torch.float64),
         observation_moment=torch.eye(features, dtype=torch.float64),
     )
 

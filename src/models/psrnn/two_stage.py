@@ -41,12 +41,11 @@ class TwoStageMoments(NamedTuple):
 
 class TwoStageParameters(NamedTuple):
     """Holds update (s, s, w): W with z = W ×₂ q ×₃ ω;  initial (s,): mean state, of unit norm;
-    state_regression (h, s): B with q_t = Bᵀ η_t;  observation_moment (w, w): E[ω ωᵀ].
+    observation_moment (w, w): E[ω ωᵀ].
     """
 
     update: Tensor
     initial: Tensor
-    state_regression: Tensor
     observation_moment: Tensor
 
 
@@ -111,7 +110,7 @@ def two_stage_regression(stream: FeatureStream, *, ridge: float, scale: str) -> 
         advanced(len(batch.history))
     update = sum_over_ranks(total).div_(moments.steps)
     mean_state = b.T @ moments.history_mean
-    return TwoStageParameters(update, mean_state / mean_state.norm(), b, moments.observation)
+    return TwoStageParameters(update, mean_state / mean_state.norm(), moments.observation)
 
 
 def check_precision(name: str, ridge: Ridge, dtype: torch.dtype) -> None:

@@ -54,16 +54,16 @@ class Risk(NamedTuple):
         return self.bias_bound + self.variance_bound
 
 
-def check_matrix(matrix: Tensor, name: str = "the kernel matrix") -> None:
+def check_matrix(matrix: Tensor) -> None:
     """Raises ValueError unless the matrix (N, N) is square, finite, symmetric and has a row."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise ValueError(f"{name} must be square with at least one row, got shape {tuple(matrix.shape)}")
+        raise ValueError(f"the kernel matrix must be square with at least one row, got shape {tuple(matrix.shape)}")
     if not bool(matrix.isfinite().all()):
         row, column = (~matrix.isfinite()).nonzero()[0].tolist()
-        raise ValueError(f"{name} is not finite at row {row}, column {column}; look at the inputs")
+        raise ValueError(f"the kernel matrix is not finite at row {row}, column {column}; look at the inputs")
     difference = float((matrix - matrix.T).abs().max())
     if difference > SYMMETRIC * float(matrix.abs().max()):
-        raise ValueError(f"{name} is not symmetric: it differs from its transpose by {difference:.3g}")
+        raise ValueError(f"the kernel matrix is not symmetric: it differs from its transpose by {difference:.3g}")
 
 
 def check_positive(name: str, value: float) -> None:
@@ -79,26 +79,6 @@ def check_signal(signal: Tensor, rows: int, noise: float) -> None:
         raise ValueError(f"the signal must be {rows} finite numbers, got shape {tuple(signal.shape)}")
     if not 0 <= noise < math.inf:
         raise ValueError(f"the noise must be finite and not negative, got {noise}")
-
-
-def spectral_approximation(exact: Tensor, approximate: Tensor, *, ridge: float) -> Approximation:
-    """Returns how well K̂ + λN·I approximates K + λN·I, by Cholesky and the eigenvalues of L⁻¹(K̂ − K)L⁻ᵀ, LLᵀ = B.
-
-    exact K, approximate K̂: (N, N), ridge λ > 0. For many K̂ of one K see `KernelSpectrum`.
-    Raises ValueError for a matrix that is not symmetric or not finite, two sizes, a ridge that is not positive, and a
-    K + λN·I that is not positive definite.
-    """
-    check_positive("ridge", ridge)
-    check_matrix(exact)
-    check_matrix(approximate, "the approximate kernel matrix")
-    if exact.shape != approximate.shape:
-        raise ValueError(f"two kernel matrices of {len(exact)} and {len(approximate)} rows cannot be compared")
-    shifted = exact.double() + ridge * len(exact) * torch.eye(len(exact), dtype=torch.float64, device=exact.device)
-    factor, info = torch.linalg.cholesky_ex(shifted)
-    if int(info):
-        raise ValueError(f"K + λN·I is not positive definite at λ = {ridge:g}: K is no kernel matrix, or raise λ")
-    left = torch.linalg.solve_triangular(factor, (approximate - exact).double(), upper=False)
-    return extremes(torch.linalg.solve_triangular(factor, left.T, upper=False))
 
 
 def extremes(whitened: Tensor) -> Approximation:

@@ -25,7 +25,7 @@ def test_equals_the_solve_of_all_inputs_at_once(rows: int, scale: str) -> None:
         everything = RegressionData(torch.cat([changing, fixed], 1), targets, torch.ones(rows, 2, dtype=torch.bool))
         each = torch.tensor([changing_ridge] * 3 + [ridge] * 6, dtype=torch.float64)
         expected = affine_from_moments(centred_moments(everything), each, scale=scale)
-        fit = regression.fit(changing, ridge=ridge, changing_ridge=changing_ridge)
+        fit = regression.beside(changing).fit(ridge=ridge, changing_ridge=changing_ridge)
         found = fit.written_out()
         torch.testing.assert_close(found.weight, expected.weight, rtol=1e-9, atol=1e-11)
         torch.testing.assert_close(found.bias, expected.bias, rtol=1e-9, atol=1e-11)
@@ -54,9 +54,9 @@ def test_many_ridges_share_one_pass_over_the_rows(rows: int, monkeypatch: pytest
 
 def test_single_precision_rows_are_summed_in_double() -> None:
     fixed, changing, targets = (normal(30, n, seed=n).float() for n in (4, 3, 2))
-    found = FixedInputs(fixed, targets, scale="samples").fit(changing, ridge=0.1, changing_ridge=0.2)
+    found = FixedInputs(fixed, targets, scale="samples").beside(changing).fit(ridge=0.1, changing_ridge=0.2)
     double = FixedInputs(fixed.double(), targets.double(), scale="samples")
-    expected = double.fit(changing.double(), ridge=0.1, changing_ridge=0.2)
+    expected = double.beside(changing.double()).fit(ridge=0.1, changing_ridge=0.2)
     assert found.bias.dtype == torch.float64
     torch.testing.assert_close(found.written_out(), expected.written_out())
     single = found.predict(fixed, changing, fixed @ found.alone.float())
@@ -73,4 +73,4 @@ def test_refuses_no_rows_and_ridges_that_are_not_positive() -> None:
     regression = FixedInputs(normal(5, 2, seed=0), normal(5, 1, seed=1), scale="none")
     for ridge, changing_ridge in ((0.0, 1.0), (1.0, -1.0)):
         with pytest.raises(ValueError, match="ridge must be positive"):
-            regression.fit(normal(5, 2, seed=2), ridge=ridge, changing_ridge=changing_ridge)
+            regression.beside(normal(5, 2, seed=2)).fit(ridge=ridge, changing_ridge=changing_ridge)

@@ -49,7 +49,7 @@ def test_the_update_is_that_of_the_regression_as_printed_divided_where_its_name_
 
     omega = features(windows.observation, frequencies.observation)
     rows = len(omega)
-    printed, initial, _ = two_stage_written_out(
+    printed, initial = two_stage_written_out(
         features(windows.history, frequencies.history),
         features(windows.future, frequencies.future),
         features(windows.shifted_future, frequencies.future),

@@ -64,7 +64,7 @@ def test_has_gaps() -> None:
 def test_random_parameters_are_drawn_from_the_generator_only() -> None:
     def draw(seed: int) -> torch.Tensor:
         generator = torch.Generator().manual_seed(seed)
-        return random_parameters(state=4, features=6, history=4, generator=generator).update
+        return random_parameters(state=4, features=6, generator=generator).update
 
     assert torch.equal(draw(0), draw(0))
     assert not torch.equal(draw(0), draw(1))
