@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -14,7 +15,7 @@ from models.features.metric import Metric
 from models.psrnn.cell import PSRNN
 from models.psrnn.projection import Projections
 from models.psrnn.shape import CellShape
-from models.psrnn.two_stage import FeatureBatch, FeatureStream, TwoStageParameters
+from models.psrnn.two_stage import FeatureStream, LazyFeatureBatch, TwoStageParameters
 from models.psrnn.windows import Windows
 from models.runtime.collectives import own_rows
 
@@ -52,22 +53,20 @@ class Frequencies(NamedTuple):
 def feature_stream(windows: Windows, frequencies: Frequencies, *, chunk: int) -> FeatureStream:
     """Returns a stream of random features of this rank's share of the windows, `chunk` rows at a time.
 
-    They are computed anew in each pass. Raises ValueError for a chunk below 1 and for fewer windows than ranks.
+    Each pass computes anew those that it uses. Raises ValueError for a chunk below 1 and for fewer windows than ranks.
     """
     if chunk < 1:
         raise ValueError(f"chunk must be at least 1, got {chunk}")
 
-    own, metrics = own_rows(len(windows.history)), frequencies.metrics
+    own = own_rows(len(windows.history))
 
-    def batches() -> Iterator[FeatureBatch]:
+    def features(name: str, rows: slice) -> Tensor:
+        of = "future" if name == "shifted_future" else name
+        return joint_features(getattr(windows, name)[rows], getattr(frequencies, of), getattr(frequencies.metrics, of))
+
+    def batches() -> Iterator[LazyFeatureBatch]:
         for i in range(own.start, own.stop, chunk):
-            rows = slice(i, min(i + chunk, own.stop))
-            yield FeatureBatch(
-                joint_features(windows.history[rows], frequencies.history, metrics.history),
-                joint_features(windows.future[rows], frequencies.future, metrics.future),
-                joint_features(windows.shifted_future[rows], frequencies.future, metrics.future),
-                joint_features(windows.observation[rows], frequencies.observation, metrics.observation),
-            )
+            yield LazyFeatureBatch(partial(features, rows=slice(i, min(i + chunk, own.stop))))
 
     return batches
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse.linalg import svds
 from torch import Tensor
 
 from models.numerics.signs import column_signs
-from models.psrnn.two_stage import FeatureBatch, FeatureStream
+from models.psrnn.two_stage import FeatureBatch, FeatureStream, LazyFeatureBatch
 from models.runtime.collectives import sum_over_ranks, take_from_first_rank
 from models.runtime.progress import advanced
 
@@ -105,14 +106,13 @@ def find_projections(stream: FeatureStream, *, size: int) -> Projections:
 def projected(stream: FeatureStream, projections: Projections) -> FeatureStream:
     """Returns the stream with every batch projected, in the batch's dtype: p columns in place of the features."""
 
-    def batches() -> Iterator[FeatureBatch]:
+    def along(name: str, batch: FeatureBatch | LazyFeatureBatch) -> Tensor:
+        features: Tensor = getattr(batch, name)
+        directions: Tensor = getattr(projections, "future" if name == "shifted_future" else name)
+        return features @ directions.to(features)
+
+    def batches() -> Iterator[LazyFeatureBatch]:
         for batch in stream():
-            history, future, observation = (p.to(batch.history) for p in projections)
-            yield FeatureBatch(
-                batch.history @ history,
-                batch.future @ future,
-                batch.shifted_future @ future,
-                batch.observation @ observation,
-            )
+            yield LazyFeatureBatch(partial(along, batch=batch))
 
     return batches

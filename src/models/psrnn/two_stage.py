@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -28,6 +30,30 @@ class FeatureBatch(NamedTuple):
     observation: Tensor
 
 
+@dataclass(frozen=True)
+class LazyFeatureBatch:
+    """Has the features of a `FeatureBatch`, each computed when it is first asked for; a pass over the data uses three
+    of the four. compute: gives the features by their name."""
+
+    compute: Callable[[str], Tensor]
+
+    @cached_property
+    def history(self) -> Tensor:
+        return self.compute("history")
+
+    @cached_property
+    def future(self) -> Tensor:
+        return self.compute("future")
+
+    @cached_property
+    def shifted_future(self) -> Tensor:
+        return self.compute("shifted_future")
+
+    @cached_property
+    def observation(self) -> Tensor:
+        return self.compute("observation")
+
+
 class TwoStageMoments(NamedTuple):
     """Holds means over time steps: E[η ηᵀ] (h, h), E[η φᵀ] (h, s), E[η] (h,), E[ω ωᵀ] (w, w); and the number of
     steps."""
@@ -50,7 +76,7 @@ class TwoStageParameters(NamedTuple):
 
 
 FeatureStream = Callable[
-    [], Iterable[FeatureBatch]
+    [], Iterable[FeatureBatch | LazyFeatureBatch]
 ]  # of the rows of this rank (`models.runtime.collectives`): all, if it is alone
 
 

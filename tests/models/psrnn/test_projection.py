@@ -16,6 +16,7 @@ from models.forecasting.bptt import TruncatedBPTT
 from models.forecasting.filtering import filter_sequences
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.readout import ReadoutSettings, fit_readout
+from models.psrnn import initialise
 from models.psrnn.cell import PSRNN
 from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.method import Psrnn
@@ -90,6 +91,19 @@ def test_cross_moments_are_means_over_all_steps(chunk: int) -> None:
     torch.testing.assert_close(found.observation_future, observation_future / steps)
 
 
+def test_each_pass_computes_the_three_maps_that_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes: list[tuple[int, ...]] = []
+    whole = initialise.joint_features
+    monkeypatch.setattr(
+        initialise, "joint_features", lambda x, *rest: (shapes.append(tuple(x.shape)), whole(x, *rest))[1]
+    )
+    source = stream(chunk=10_000)
+    projections = find_projections(source, size=3)
+    assert len(shapes) == 3
+    two_stage_regression(projected(source, projections), ridge=0.1, scale="samples")
+    assert len(shapes) == 9  # two more passes
+
+
 @pytest.mark.parametrize("size", [1, 5, 2 * COUNT])
 def test_columns_are_orthonormal(size: int) -> None:
     for projection in find_projections(stream(), size=size):
@@ -114,8 +128,9 @@ def test_every_batch_is_projected_in_its_own_dtype(dtype: torch.dtype) -> None:
     features = stream(dtype=dtype)
     passes = [list(projected(features, projections)()) for _ in range(2)]
     for whole, found, again in zip(features(), *passes, strict=True):
-        used = (projections.history, projections.future, projections.future, projections.observation)
-        for part, small, repeated, matrix in zip(whole, found, again, used, strict=True):
+        for name in FeatureBatch._fields:
+            part, small, repeated = (getattr(batch, name) for batch in (whole, found, again))
+            matrix = getattr(projections, "future" if name == "shifted_future" else name)
             assert small.dtype == dtype
             assert torch.equal(small, repeated)
             torch.testing.assert_close(small, (part.double() @ matrix).to(dtype), rtol=1e-4, atol=1e-5)
