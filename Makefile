@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check audit bench gpu docs notebooks results ui clean
+.PHONY: help run test check audit bench gpu docs numbers notebooks results ui clean
 
 PYTHON ?= python3
 PORT ?= 5000
@@ -144,6 +144,9 @@ docs: $(DOCS_INSTALLED)  ## build the documentation site into site/; a broken li
 	PYTHONPATH=docs/extensions $(BIN)/python -m zensical build --strict --clean
 	@echo "open file://$(CURDIR)/site/index.html"
 	@echo "to search in it too: $(BIN)/python -m http.server -d site 8000, then http://127.0.0.1:8000"
+
+numbers: $(INSTALLED)  ## write the numbers of docs/results into the pages that refer to them
+	$(BIN)/python docs/extensions/numbers_from_files.py
 
 notebooks: $(INSTALLED)  ## run the notebooks and write their pages into docs/notebooks/
 	$(BIN)/python examples/render_notebooks.py $(ARGS)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 RESULTS = DOCS / "results"
 sys.path.insert(0, str(DOCS / "extensions"))
-from references import REFERENCE  # noqa: E402
+from numbers_from_files import REFERENCE  # noqa: E402
 
 
 def text_of(page: str) -> str:
