@@ -17,16 +17,14 @@ from models.forecasting.readout import FittedReadout, ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.series import FIRST_SCORED, arrays_of, cut_in_time, standardised, units_of
 from models.numerics.canonical import Canonical
-from models.numerics.ridge import per_sample_ridge
 from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.cell import PSRNN
 from models.psrnn.factorised import FactorisedPSRNN, decompose_update, empty_factorised
 from models.psrnn.features import FeatureDraw, Features, draw_features
 from models.psrnn.initialise import build_psrnn, feature_stream, random_parameters
 from models.psrnn.projection import Projections, find_projections, projected
-from models.psrnn.two_stage import TwoStageParameters, check_precision, two_stage_regression, whiten_observations
+from models.psrnn.two_stage import TwoStageParameters, two_stage_regression, whiten_observations
 from models.psrnn.update import update_named
-from models.psrnn.windows import Windows
 from models.runtime.seeding import Generators
 
 if TYPE_CHECKING:
@@ -84,21 +82,11 @@ FEATURES, REGRESSION = FeatureDraw(), Regression()
 READOUT = ReadoutSettings(0, RIDGES, "none", RIDGES, choices=(0, 1, 2, 4, 8, 16, 24))
 
 
-def check_ridges(windows: Windows, regression: Regression) -> None:
-    """Raises ValueError for a ridge, or a whitening where the update divides, as `check_precision` and
-    `per_sample_ridge` do."""
-    dtype, steps = windows.history.dtype, len(windows.history)
-    check_precision("ridge", per_sample_ridge(regression.ridge, scale=regression.scale, count=steps), dtype)
-    if update_named(regression.update).divide_by_observations:
-        check_precision("whitening", regression.whitening, dtype)
-
-
 def regress(features: Features, regression: Regression) -> tuple[TwoStageParameters, Projections | None]:
     """Returns what two-stage regression gives, after a projection if there is one, with the division of the update.
 
-    Raises ValueError as `check_ridges` and what it calls do.
+    Raises ValueError as `find_projections`, `two_stage_regression` and `whiten_observations` do.
     """
-    check_ridges(features.windows, regression)
     stream = feature_stream(features.windows, features.frequencies, chunk=regression.chunk)
     projections = None
     if regression.projection is not None:

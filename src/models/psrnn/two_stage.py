@@ -11,13 +11,9 @@ import torch
 from torch import Tensor
 
 from models.numerics.khatri_rao import add_triple_products
-from models.numerics.ridge import Ridge, per_sample_ridge, smallest, solve_ridge
+from models.numerics.ridge import Ridge, per_sample_ridge, solve_ridge
 from models.runtime.collectives import sum_over_ranks
 from models.runtime.progress import advanced
-
-
-class LostInRounding(ValueError):
-    """Says that a ridge is less than the rounding of the moments that it is added to; a larger one mends it."""
 
 
 class FeatureBatch(NamedTuple):
@@ -119,9 +115,8 @@ def two_stage_regression(stream: FeatureStream, *, ridge: float, scale: str) -> 
 
     which equals the written-out equations exactly and never holds anything of size steps × features².
     `stream` is called twice and gives the same batches each time. ridge, scale: see `per_sample_ridge`.
-    The means use λ. Products of a batch are summed in its dtype; batches are summed, and systems solved, in float64
-    (what that asks of λ: `check_precision`). Of several ranks each streams its own
-    rows; sums go over all of them, and every rank gets the same parameters.
+    The means use λ. Products of a batch are summed in its dtype; batches are summed, and systems solved, in float64.
+    Of several ranks each streams its own rows; sums go over all of them, and every rank gets the same parameters.
     Raises ValueError on an empty stream and as `per_sample_ridge` and `factor_ridge` do.
     """
     moments = accumulate_moments(stream)
@@ -137,21 +132,6 @@ def two_stage_regression(stream: FeatureStream, *, ridge: float, scale: str) -> 
     update = sum_over_ranks(total).div_(moments.steps)
     mean_state = b.T @ moments.history_mean
     return TwoStageParameters(update, mean_state / mean_state.norm(), moments.observation)
-
-
-def check_precision(name: str, ridge: Ridge, dtype: torch.dtype) -> None:
-    """Raises LostInRounding, a ValueError, for a ridge on means of features of unit length below the unit roundoff of
-    the dtype in which their products are summed: their second moment has trace 1, and its error is as large.
-
-    name: stands before the ridge in the message.
-    """
-    rounding = torch.finfo(dtype).eps
-    if smallest(ridge) < rounding:
-        precision, instead = str(dtype).removeprefix("torch."), "" if dtype == torch.float64 else " or take float64"
-        raise LostInRounding(
-            f"{name} is {smallest(ridge):.3g} on means, below the rounding of {precision} ({rounding:.2g}); "
-            f"raise it{instead}"
-        )
 
 
 def whiten_observations(update: Tensor, observation_moment: Tensor, ridge: float) -> Tensor:

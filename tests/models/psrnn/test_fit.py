@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -20,7 +19,6 @@ from models.psrnn.factorised import FactorisedPSRNN
 from models.psrnn.features import FeatureDraw, draw_features
 from models.psrnn.fit import FittedPSRNN, Regression, first_cell, fit, fit_forecaster
 from models.psrnn.shape import CellShape
-from models.psrnn.two_stage import LostInRounding
 from models.psrnn.update import MEANINGS, update_named
 from models.runtime.seeding import generator, generators_of
 from oracles import filter_by_loop, two_stage_written_out
@@ -123,30 +121,6 @@ def test_random_parameters_are_those_of_their_generator() -> None:
         ValueError, match=r"^random parameters have no regression to find a projection by; leave out one of the two$"
     ):
         Regression(random=True, projection=4)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"ridge": 1e-8}, "ridge is 1e-08 on means, below the rounding of float32 (1.2e-07); raise it or take float64"),
-        ({"ridge": 1e-6, "scale": "none"}, "ridge is 3.29e-09 on means, below the rounding of float32"),
-        ({"whitening": 1e-8}, "whitening is 1e-08 on means, below the rounding of float32"),
-    ],
-)
-def test_a_ridge_that_is_lost_in_the_rounding_of_the_data_is_refused(settings: dict[str, Any], said: str) -> None:
-    single = draw_features(oscillation(1, dtype=torch.float32), DRAW, generators_of(0))
-    with pytest.raises(LostInRounding, match=re.escape(said)):
-        first_cell(single, Regression(**settings), generators_of(0))
-    double = draw_features(TRAIN, DRAW, generators_of(0))
-    assert first_cell(double, Regression(**settings), generators_of(0)).update_tensor.isfinite().all()
-    with pytest.raises(LostInRounding, match=r"below the rounding of float64 \(2\.2e-16\); raise it$"):
-        first_cell(double, Regression(ridge=1e-17), generators_of(0))
-
-
-def test_the_smallest_ridges_of_single_precision_and_a_whitening_that_is_not_used_are_taken() -> None:
-    single = draw_features(oscillation(1, dtype=torch.float32), DRAW, generators_of(0))
-    for regression in (Regression(ridge=1.2e-7, whitening=1.2e-7), Regression(update="sign", whitening=1e-12)):
-        assert first_cell(single, regression, generators_of(0)).update_tensor.isfinite().all()
 
 
 def test_a_part_with_gaps_and_a_fixed_bandwidth() -> None:

@@ -21,7 +21,6 @@ from models.psrnn.features import FeatureDraw, Features, draw_features
 from models.psrnn.fit import FittedPSRNN, Regression, first_cell, solved_cell
 from models.psrnn.method import Psrnn
 from models.psrnn.projection import TooManyDirections
-from models.psrnn.two_stage import LostInRounding
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
 from pipeline.host.errors import PipelineError
@@ -135,7 +134,7 @@ def cell_in_memory(
             cell, chunk = halving(work, chunk=regression.chunk, key=f"{within}initialise.chunk")
     except TooManyDirections as error:
         raise PipelineError(f"{within}features.{error}") from error
-    except (LostInRounding, NotPositiveDefinite) as error:
+    except NotPositiveDefinite as error:
         raise PipelineError(f"{within}initialise.{error}") from error
     return cell, {} if chunk == regression.chunk else {"halved.initialise.chunk": chunk}
 
