@@ -31,12 +31,12 @@ def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[Mlflo
 
 
 def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
-    """Returns the jobs in groups that ran on the same data, by the names of the data. Errors of unlike data cannot be
-    compared, so each group has a best job of its own."""
-    groups: dict[tuple[str, str], list[MlflowRun]] = {}
+    """Returns the jobs in groups of one data set, by their names. Errors on unlike data cannot be compared, so each
+    group has a best job of its own. Parts that `data.seed` draws anew are of one data set."""
+    groups: dict[str, list[MlflowRun]] = {}
     for child in children:
-        groups.setdefault((child.data.tags["data"], child.data.tags["data.checksum"]), []).append(child)
-    return [groups[key] for key in sorted(groups)]
+        groups.setdefault(child.data.tags["data"], []).append(child)
+    return [groups[name] for name in sorted(groups)]
 
 
 def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, *, tested: bool, whole: bool) -> None:
@@ -79,10 +79,9 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
         if name is not None:
             raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
         return
-    groups = by_data(children)
-    if name is not None and len(groups) > 1:
+    if name is not None and len({child.data.tags["data.checksum"] for child in children}) > 1:
         raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
-    bests = [best_to_keep(group, comparison) for group in groups]
+    bests = [best_to_keep(group, comparison) for group in by_data(children)]
     uris = [log_best_model(run.client, best, comparison, name) for best in bests]
     if name is None:
         return

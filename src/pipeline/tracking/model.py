@@ -106,7 +106,7 @@ def load_model(uri: str, **settings: Any) -> Any:
 def keep_model(run: Run, model: TrainedModel, tracking: Any, comparison: Comparison) -> str | None:
     """Logs parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
-    true: both. best, in a multirun: the parameters if no sibling on the same data has a better `model.error` so far, in
+    true: both. best, in a multirun: the parameters if no sibling on the same data set has a better `model.error` so far, in
     place of that sibling's; the parent logs the model of the best at its end. false: neither. A single run registers
     its model under `tracking.register`; of a multirun the parent registers the best.
     """
@@ -153,14 +153,13 @@ def log_parameters(run: Run, model: TrainedModel, folder: Path) -> None:
 
 
 def keep_if_best(run: Run, model: TrainedModel, parent: str, comparison: Comparison) -> None:
-    """Keeps the parameters of a job where they are the best so far of its parent's jobs on the same data, in place of
-    those of the best before."""
-    checksum = run.client.get_run(run.id).data.tags["data.checksum"]
-    siblings = run.client.search_runs(
-        [run.experiment_id],
-        filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.`data.checksum` = '{checksum}' "
-        f"and tags.{BEST_SO_FAR} != ''",
+    """Keeps the parameters of a job where they are the best so far of its parent's jobs on the same data set, in place
+    of those of the best before."""
+    found = run.client.search_runs(
+        [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.{BEST_SO_FAR} != ''"
     )
+    data = run.client.get_run(run.id).data.tags["data"]
+    siblings = [sibling for sibling in found if sibling.data.tags["data"] == data]
     ranks = [comparison.rank(float(sibling.data.tags[BEST_SO_FAR])) for sibling in siblings]
     if not math.isfinite(model.error) or any(other <= comparison.rank(model.error) for other in ranks):
         return

@@ -178,7 +178,8 @@ def test_of_each_data_set_the_best_job_is_kept_and_none_is_the_best_of_all(clien
     sweep = Run(client, client.create_run(client.create_experiment("two"), tags={"best.run": "0a"}).info.run_id)
     errors = [("hard", 3.0), ("hard", 2.0), ("easy", 0.2), ("easy", 0.1)]
     for data, error in errors:
-        tags = {"mlflow.parentRunId": sweep.id, "data": data, "data.checksum": data, "validation_mse": str(error)}
+        parts = f"{data}, drawn for {error}"  # as data.seed draws them
+        tags = {"mlflow.parentRunId": sweep.id, "data": data, "data.checksum": parts, "validation_mse": str(error)}
         job = Run(client, client.create_run(sweep.experiment_id, run_name=f"{data}-{error}", tags=tags).info.run_id)
         model: Any = SimpleNamespace(error=error, write=lambda folder: (folder / "weights").write_text("1"))
         keep_if_best(job, model, sweep.id, FORECASTS)
