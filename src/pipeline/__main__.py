@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import signal
 import sys
 import traceback
@@ -30,7 +31,8 @@ def version_line() -> str:
 
 def quoted(value: str) -> str:
     """Returns a value as a text in Hydra's grammar, whatever stands in it."""
-    return "'{}'".format(value.replace("'", r"\'"))
+    doubled = re.sub(r"(\\+)(?='|$)", r"\1\1", value)  # a backslash before a quote would take it for its own
+    return "'{}'".format(doubled.replace("'", r"\'"))
 
 
 def with_shorthands(arguments: list[str]) -> list[str]:

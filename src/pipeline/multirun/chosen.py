@@ -119,8 +119,11 @@ def said_by(overrides: str) -> set[str]:
 
 
 def with_what_was_asked(trials: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
-    """Returns the trials that have the settings asked for. Raises PipelineError where there is none."""
-    found: Any = trials[[set(asked) <= said_by(str(each)) for each in trials["overrides"]]]
+    """Returns the trials that have the settings asked for; the data set is that of the table too, as an experiment may
+    have set it. Raises PipelineError where there is none."""
+    data = trials["data"] if "data" in trials else [None] * len(trials)
+    said = [said_by(str(typed)) | {f"data={name}"} for typed, name in zip(trials["overrides"], data, strict=True)]
+    found: Any = trials[[set(asked) <= each for each in said]]
     if found.empty:
         raise PipelineError(f"no trial that finished has {' '.join(asked) or 'a validation error'}")
     return found

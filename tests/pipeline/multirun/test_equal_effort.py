@@ -246,6 +246,7 @@ def test_the_best_trial_is_the_one_of_least_error_on_one_data_set(exported, tmp_
     file = tmp_path / "gru.yaml"
     with pytest.raises(PipelineError, match=r"different data \(mocap, swimmer\).*; add data=mocap to look at those"):
         write_contender(str(exported), file)
+    assert "trial 1 of" in write_contender(str(exported), file, ["data=swimmer"])
     trials.assign(data="mocap", validation_mse=[0.5, 0.25, None]).to_csv(exported, index=False)
     assert "trial 1 of" in write_contender(str(exported), file)
     trials.assign(data="mocap", validation_mse=[float("inf"), None, None]).to_csv(exported, index=False)

@@ -282,8 +282,9 @@ def test_extensions_from_outside(run_pipeline, tmp_path: Path, monkeypatch) -> N
 
 def test_model_is_a_uri_only_for_predict() -> None:
     assert with_shorthands(["model=psrnn"]) == ["model=psrnn"]
-    (typed,) = with_shorthands(["recipe=predict", "model=/tmp/it's mine/model"])[1:]
-    assert OverridesParser.create().parse_override(typed).value() == "/tmp/it's mine/model"
+    for uri in ("/tmp/it's mine/model", "/tmp/it\\'s\\", "C:\\models\\of mine"):
+        (typed,) = with_shorthands(["recipe=predict", f"model={uri}"])[1:]
+        assert OverridesParser.create().parse_override(typed).value() == uri
     assert with_shorthands(["recipe=predict", "model=runs:/a/model"]) == ["recipe=predict", "model.uri='runs:/a/model'"]
 
 
