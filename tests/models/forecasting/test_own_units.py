@@ -166,6 +166,54 @@ def test_names_of_groups_tell_which_series_was_fitted_to() -> None:
         np.testing.assert_array_equal(own, new)
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize("form", [np.asarray, list, pd.DataFrame], ids=["array", "list of one", "table"])
+def test_what_comes_later_of_one_series_without_a_name_has_its_unit(kind: Any, form: Any) -> None:
+    values = 5.0 + 40 * wave(0)
+    fitted: Any = [values[:150]] if form is list else form(values[:150])
+    later: Any = values[150:] if form is list else form(values[150:])
+    alike, alone = (each(kind, standardise=mode, target=None).fit(fitted) for mode in ("all", "each"))
+    for ask in (
+        lambda forecaster: forecaster.predict(3, later[: max(1, alike.history_)]),
+        lambda forecaster: forecaster.predict_interval(3, 0.5, later),
+        lambda forecaster: forecaster.predict_one_step(later),
+        lambda forecaster: forecaster.backtest(later, horizon=3).forecast,
+        lambda forecaster: forecaster.score(later),
+    ):
+        np.testing.assert_allclose(ask(alone), ask(alike), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+def test_a_backtest_of_a_new_series_begins_where_its_unit_is_told(kind: Any) -> None:
+    forecaster = each(kind).fit(shops(a=shop(0), b=SIZE * shop(1)))
+    assert forecaster.history_ < 10
+    assert forecaster.backtest(shops(new=shop(2)), horizon=3).origin.min() == 10
+    assert forecaster.backtest(shops(b=shop(2)), horizon=3).origin.min() == max(1, forecaster.history_)
+    assert forecaster.backtest(shops(b=shop(2), new=shop(3)), horizon=3).origin.min() == 10
+
+
+def one_value_first() -> pd.DataFrame:
+    return shop(2).assign(sold=np.where((np.arange(200) < 1) | (np.arange(200) > 4), wave(2), np.nan))
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda of, X: of.backtest(X, first=2), "1 value in its first 2 rows, .* alike; raise first to 14, or"),
+        (lambda of, X: of.backtest(X, first=1), "1 value in its first 1 row, .* alike; raise first to 14, or"),
+        (lambda of, X: of.backtest(X), "6 values in its first 10 rows, .* alike; raise first to 14, or"),
+        (lambda of, X: of.backtest(X[:14], first=2), "1 value in its first 2 rows, .* alike; give more rows, or"),
+        (lambda of, X: of.predict(3, X[:13]), "9 values in its 13 rows, .* alike; give more rows, or"),
+    ],
+)
+def test_the_remedy_for_a_new_series_without_a_unit_helps(ask: Any, said: str) -> None:
+    forecaster, table = each(VARForecaster(orders=2)).fit([shop(0), SIZE * shop(1)]), one_value_first()
+    with pytest.raises(ValueError, match=f"column sold has {said}.*"):
+        ask(forecaster, table)
+    assert forecaster.backtest(table, first=14).origin.min() == 14
+    assert np.isfinite(forecaster.predict(3, table[:14])).all(axis=None)
+
+
 FEW = {
     "rows": shop(2)[:9],
     "values": shop(2).assign(sold=np.where(np.arange(200) < 195, np.nan, 1.0)),

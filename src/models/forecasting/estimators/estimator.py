@@ -18,6 +18,7 @@ from models.forecasting.estimators.following import following, index_ahead, know
 from models.forecasting.estimators.histories import in_order_of, read_histories
 from models.forecasting.estimators.input import Form, Rows, handed_back, of_labels, read
 from models.forecasting.estimators.learnt import learn
+from models.forecasting.estimators.own_units import first_told, lack_units, units_of_rows
 from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
 from models.forecasting.estimators.scores import backtested, bounds, interval_radii, one_step, skill
 from models.forecasting.estimators.series_units import widened
@@ -54,9 +55,9 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
       series its own, of the part of it that is fitted to (a column that is constant there: its mean and 1), in all
       columns but the covariates. Then errors of small series count as much as those of large ones, intervals are as
       wide as their series varies, and `forecaster_` works in these units. A series of X has the units of the group of
-      `fit` with its name. Any other, and each in a list or alone, has those of its own rows: 10 values at least that
-      are not all alike, all rows in `predict`, `predict_one_step` and `score`, and in `backtest` those before the first
-      forecast.
+      `fit` with its name; where `fit` had one series without a name, an X that is no list and has no names has those
+      of that one. Any other has those of its own rows, 10 values at least that are not all alike: of all rows in
+      `predict`, `predict_one_step` and `score`, and in `backtest` of those before the first forecast.
     * seed: of everything that is drawn.
 
     After `fit`: `forecaster_`, the model with its units; `history_`, how many rows it wants; `chosen_`, what the
@@ -143,14 +144,20 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
                 forecasts.append(forecast(learnt.forecaster, columns, position, to_come))
         return handed_back(forecasts, list(positions), indices, columns.targets, form)
 
-    def _histories(self, data: Any, *, first: int | None = None) -> Rows:
-        return read_histories(data, self._fitted(), self._positions, first=first)
+    def _histories(self, data: Any) -> Rows:
+        return read_histories(data, self._fitted(), self._positions)
+
+    def _with_units(self, rows: Rows, *, first: int | None = None) -> Rows:
+        """Returns series of X with the units of their first rows, None: all, where each has units and lacks its own."""
+        if not lack_units(rows.groups, self._positions):
+            return rows
+        return rows._replace(groups=units_of_rows(rows.groups, self._fitted().columns, first))
 
     def _positions_of(self, rows: Rows | None) -> tuple[dict[Any, Position], Form]:
         learnt = self._fitted()
         if rows is None:
             return self._positions, learnt.form
-        positions = positions_of(learnt.forecaster, learnt.columns, rows.groups)
+        positions = positions_of(learnt.forecaster, learnt.columns, self._with_units(rows).groups)
         say_short(positions.values(), self.history_, stacklevel=4)
         return positions, rows.form
 
@@ -208,7 +215,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         The first rows of a series, before which little was seen, are predicted by autoregressions of lower order or
         the mean. Raises ValueError for other columns than those of `fit`, and for values too large to reckon with.
         """
-        rows, learnt = self._histories(X), self._fitted()
+        rows, learnt = self._with_units(self._histories(X)), self._fitted()
         keys, indices = zip(*((group.key, group.index) for group in rows.groups), strict=True)
         found = handed_back(one_step(learnt, rows), keys, indices, learnt.columns.targets, rows.form)
         return in_order_of(found, X, rows.form)
@@ -221,20 +228,22 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         as the last value, and below 0 is worse: higher is better. Raises ValueError for other columns, for values too
         large to be squared, and where nothing changes from row to row.
         """
-        return skill(self._fitted(), self._histories(X))
+        return skill(self._fitted(), self._with_units(self._histories(X)))
 
     def backtest(self, X: Any, *, horizon: int = 24, first: int | None = None, step: int = 1) -> BacktestResult:
         """Returns forecasts from many rows of X beside what came, with the model as it is: see
         `models.forecasting.backtest`.
 
         X: series that the model was not fitted to. first: rows seen before the first forecast; None takes as many as
-        the model wants to have seen. step: rows between one forecast and the next. The covariates of X are known.
-        `.by_horizon()` of the result has the errors. Raises ValueError as `models.forecasting.backtest.backtest` does.
+        the model wants to have seen, and 10 at least where a series has the units of its own rows. step: rows between
+        one forecast and the next. The covariates of X are known. `.by_horizon()` of the result has the errors. Raises
+        ValueError as `models.forecasting.backtest.backtest` does.
         """
         ahead, apart = whole_number("horizon", horizon, most=MOST_STEPS), whole_number("step", step)
-        seen = max(1, self.history_) if first is None else whole_number("first", first)
-        rows = self._histories(X, first=seen)
-        return backtested(self._fitted(), rows, first=seen, step=apart, horizon=ahead)
+        asked = None if first is None else whole_number("first", first)
+        rows = self._histories(X)
+        seen = asked or first_told(self.history_, lack=lack_units(rows.groups, self._positions))
+        return backtested(self._fitted(), self._with_units(rows, first=seen), first=seen, step=apart, horizon=ahead)
 
     def plot(
         self, horizon: int, coverage: float | None = 0.9, *, known: Any = None, rows: int | None = None,

@@ -21,13 +21,13 @@ from models.forecasting.index.row_steps import step_between
 from models.forecasting.index.steps import step_of, times_in
 
 
-def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position], *, first: int | None = None) -> Rows:
+def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position]) -> Rows:
     """Returns series that the model was not fitted to, or that begin as those it was fitted to (`FromStart`), with the
     columns in the order of `Columns.labels` and times as `models.forecasting.estimators.zones.beside` has them.
 
     An array has its columns in the order of the data fitted to (`Learnt.labels`), a table goes by their names.
-    positions: where the data fitted to end. first: how many rows tell the unit of a series that `fit` did not see, see
-    `models.forecasting.estimators.own_units.units_beside`. Warns of uneven times where theirs are even, of an index
+    positions: where the data fitted to end. A series has the units of the one fitted to that it goes on from, by its
+    name or as the only one without a name on both sides. Warns of uneven times where theirs are even, of an index
     without times where they have them, and of another step than theirs.
     Raises TypeError and ValueError as `models.forecasting.estimators.input.read` does, and ValueError for times with a
     zone beside such without where calendar or season go by them, and where the season counts the rows fitted to, so
@@ -44,9 +44,16 @@ def read_histories(data: Any, learnt: Learnt, positions: Mapping[Any, Position],
     if not learnt.columns.by_times:  # else X is refused without them
         _say_other_kind(groups, tails)
     _say_other_step(groups, tails, rows.form.grouping)
-    alike = began or rows.form.grouping == learnt.form.grouping == "groups"
-    groups = units_beside(groups, learnt.columns, positions, alike=alike, first=first)
+    alike = began or _are_alike(rows.form, learnt.form, len(positions))
+    groups = units_beside(groups, positions if alike else {})
     return rows._replace(groups=groups, labels=learnt.columns.labels)
+
+
+def _are_alike(form: Form, fitted_to: Form, series: int) -> bool:
+    """Says whether keys tell series of X as they tell those fitted to: both by names, or the only one on both sides."""
+    if fitted_to.grouping == "groups":
+        return form.grouping == "groups"
+    return form.grouping == "one" and series == 1
 
 
 def in_order_of(found: Any, data: Any, form: Form) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -67,22 +68,31 @@ def _say_far_off(groups: Sequence[Group], after: Sequence[np.ndarray], columns: 
     )
 
 
-def units_beside(
-    groups: Sequence[Group], columns: Columns, fitted: Mapping[Any, Position], *, alike: bool, first: int | None
-) -> list[Group]:
-    """Returns series of X, each with its units if those fitted to have them: those of the one fitted to with its key,
-    or of its own first rows.
+def units_beside(groups: Sequence[Group], fitted: Mapping[Any, Position]) -> list[Group]:
+    """Returns series of X, each with the units of the one fitted to with its key; without units where there is none."""
+    return [replace(group, units=fitted[group.key].units if group.key in fitted else None) for group in groups]
 
-    alike: whether keys tell series of X as they do those fitted to. first: how many of the rows tell the unit of
-    another series; None: all of them. Raises ValueError where these have fewer than `FEWEST` values of a target or
-    no two that differ.
+
+def lack_units(groups: Sequence[Group], fitted: Mapping[Any, Position]) -> bool:
+    """Says whether one of the series has no units, where those fitted to have units of their own."""
+    each = any(position.units is not None for position in fitted.values())
+    return each and any(group.units is None for group in groups)
+
+
+def first_told(history: int, *, lack: bool) -> int:
+    """Returns how many rows are seen before the first forecast where nobody says: `history`, and at least as many as
+    tell the unit of a series without gaps where some lack theirs."""
+    return max(history, FEWEST if lack else 1)
+
+
+def units_of_rows(groups: Sequence[Group], columns: Columns, first: int | None) -> list[Group]:
+    """Returns the series, those without units with those of their own rows.
+
+    first: how many of the rows tell the unit; None: all of them. Raises ValueError where these have fewer than `FEWEST`
+    values of a target or no two that differ.
     """
-    if any(position.units is None for position in fitted.values()):
-        return list(groups)
-    known = fitted if alike else {}
     return [
-        replace(group, units=known[group.key].units if group.key in known else _new_units(group, columns, first))
-        for group in groups
+        replace(group, units=_new_units(group, columns, first)) if group.units is None else group for group in groups
     ]
 
 
@@ -105,17 +115,34 @@ def unchanged_first(units: Standardisation, columns: int) -> Standardisation:
 
 def _new_units(group: Group, columns: Columns, first: int | None) -> Standardisation:
     rows = group.values[:first, : len(columns.observed)]
-    counts, targets = (~np.isnan(rows)).sum(0), len(columns.targets)
-    few = counts < np.where(np.arange(rows.shape[1]) < targets, FEWEST, 1)
-    few[:targets] |= _constant(rows[:, :targets])
-    if few.any():
-        place = int(np.argmax(few))
+    lacking = _lacking(rows, columns)
+    if lacking.any():
+        place = int(np.argmax(lacking))
+        count, seen = int((~np.isnan(rows[:, place])).sum()), len(rows)
         raise ValueError(
             f"series {group.key} of X, which fit did not see, has too little to tell its unit: column "
-            f"{columns.observed[place]} has {counts[place]} values in its first {len(rows)} rows, and needs {FEWEST} "
-            'that are not all alike; give more rows, fit to it too, or fit with standardise="all"'
+            f"{columns.observed[place]} has {count} value{'s' * (count != 1)} in its "
+            f"{'first ' * (seen < len(group.values))}{seen} row{'s' * (seen != 1)}, and needs {FEWEST} that are not "
+            f'all alike; {_way_to_unit(group, columns)}, or fit with standardise="all"'
         )
     return finite_units([rows])
+
+
+def _lacking(rows: np.ndarray, columns: Columns) -> np.ndarray:
+    """Returns which columns of rows (time, column) have too few values for a unit, or do not change though they are
+    targets, bool (column,)."""
+    targets = len(columns.targets)
+    lacking = (~np.isnan(rows)).sum(0) < np.where(np.arange(rows.shape[1]) < targets, FEWEST, 1)
+    lacking[:targets] |= _constant(rows[:, :targets])
+    return lacking
+
+
+def _way_to_unit(group: Group, columns: Columns) -> str:
+    """Returns what gives a unit to a series of which the rows seen tell none: more of them, where it has enough."""
+    rows = group.values[:, : len(columns.observed)]
+    counts = range(1, len(rows))  # the last row has nothing to forecast after it
+    place = bisect_left(counts, True, key=lambda count: not _lacking(rows[:count], columns).any())
+    return f"raise first to {counts[place]}" if place < len(counts) else "give more rows"
 
 
 def _constant(values: np.ndarray) -> np.ndarray:
