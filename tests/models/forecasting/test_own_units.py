@@ -215,19 +215,22 @@ def test_the_remedy_for_a_new_series_without_a_unit_helps(ask: Any, said: str) -
 
 
 FEW = {
-    "rows": shop(2)[:9],
-    "values": shop(2).assign(sold=np.where(np.arange(200) < 195, np.nan, 1.0)),
-    "change": shop(2).assign(sold=3.0),
+    "sold has 9 values in its 9 rows, and needs 10 that are not all alike; give": shop(2)[:9],
+    "sold has 5 values in its 200 rows, and needs 10 that are not all alike; give": shop(2).assign(
+        sold=np.where(np.arange(200) < 195, np.nan, wave(2))
+    ),
+    "sold has 200 values in its 200 rows, and needs 10 that are not all alike; give": shop(2).assign(sold=3.0),
+    "seen has 0 values in its 200 rows, and needs 1; give": shop(2).assign(seen=np.nan),
 }
 
 
-@pytest.mark.parametrize("case", FEW)
-def test_a_new_series_without_a_unit_is_refused(case: str) -> None:
+@pytest.mark.parametrize("said", FEW)
+def test_a_new_series_without_a_unit_is_refused(said: str) -> None:
     forecaster = each(VARForecaster(orders=2)).fit(shops(a=shop(0), b=SIZE * shop(1)))
-    with pytest.raises(ValueError, match=r"^series new of X, which fit did not see, .* column sold .*needs 10") as told:
-        forecaster.predict(3, shops(new=FEW[case]))
+    with pytest.raises(ValueError, match=f"^series new of X, which fit did not see, .*: column {said}") as told:
+        forecaster.predict(3, shops(new=FEW[said]))
     assert "\n" not in str(told.value)
-    assert np.isfinite(forecaster.predict(3, shops(b=FEW[case]))).all(axis=None)
+    assert np.isfinite(forecaster.predict(3, shops(b=FEW[said]))).all(axis=None)
 
 
 def test_a_constant_column_of_a_series_has_a_unit() -> None:

@@ -119,11 +119,12 @@ def _new_units(group: Group, columns: Columns, first: int | None) -> Standardisa
     if lacking.any():
         place = int(np.argmax(lacking))
         count, seen = int((~np.isnan(rows[:, place])).sum()), len(rows)
+        needed = f"{FEWEST} that are not all alike" if place < len(columns.targets) else "1"
         raise ValueError(
             f"series {group.key} of X, which fit did not see, has too little to tell its unit: column "
             f"{columns.observed[place]} has {count} value{'s' * (count != 1)} in its "
-            f"{'first ' * (seen < len(group.values))}{seen} row{'s' * (seen != 1)}, and needs {FEWEST} that are not "
-            f'all alike; {_way_to_unit(group, columns)}, or fit with standardise="all"'
+            f"{'first ' * (seen < len(group.values))}{seen} row{'s' * (seen != 1)}, and needs {needed}; "
+            f'{_way_to_unit(group, columns)}, or fit with standardise="all"'
         )
     return finite_units([rows])
 
