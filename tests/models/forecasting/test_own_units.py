@@ -192,47 +192,6 @@ def test_a_backtest_of_a_new_series_begins_where_its_unit_is_told(kind: Any) -> 
     assert forecaster.backtest(shops(b=shop(2), new=shop(3)), horizon=3).origin.min() == 10
 
 
-def one_value_first() -> pd.DataFrame:
-    return shop(2).assign(sold=np.where((np.arange(200) < 1) | (np.arange(200) > 4), wave(2), np.nan))
-
-
-@pytest.mark.parametrize(
-    ("ask", "said"),
-    [
-        (lambda of, X: of.backtest(X, first=2), "1 value in its first 2 rows, .* alike; raise first to 14, or"),
-        (lambda of, X: of.backtest(X, first=1), "1 value in its first 1 row, .* alike; raise first to 14, or"),
-        (lambda of, X: of.backtest(X), "6 values in its first 10 rows, .* alike; raise first to 14, or"),
-        (lambda of, X: of.backtest(X[:14], first=2), "1 value in its first 2 rows, .* alike; give more rows, or"),
-        (lambda of, X: of.predict(3, X[:13]), "9 values in its 13 rows, .* alike; give more rows, or"),
-    ],
-)
-def test_the_remedy_for_a_new_series_without_a_unit_helps(ask: Any, said: str) -> None:
-    forecaster, table = each(VARForecaster(orders=2)).fit([shop(0), SIZE * shop(1)]), one_value_first()
-    with pytest.raises(ValueError, match=f"column sold has {said}.*"):
-        ask(forecaster, table)
-    assert forecaster.backtest(table, first=14).origin.min() == 14
-    assert np.isfinite(forecaster.predict(3, table[:14])).all(axis=None)
-
-
-FEW = {
-    "sold has 9 values in its 9 rows, and needs 10 that are not all alike; give": shop(2)[:9],
-    "sold has 5 values in its 200 rows, and needs 10 that are not all alike; give": shop(2).assign(
-        sold=np.where(np.arange(200) < 195, np.nan, wave(2))
-    ),
-    "sold has 200 values in its 200 rows, and needs 10 that are not all alike; give": shop(2).assign(sold=3.0),
-    "seen has 0 values in its 200 rows, and needs 1; give": shop(2).assign(seen=np.nan),
-}
-
-
-@pytest.mark.parametrize("said", FEW)
-def test_a_new_series_without_a_unit_is_refused(said: str) -> None:
-    forecaster = each(VARForecaster(orders=2)).fit(shops(a=shop(0), b=SIZE * shop(1)))
-    with pytest.raises(ValueError, match=f"^series new of X, which fit did not see, .*: column {said}") as told:
-        forecaster.predict(3, shops(new=FEW[said]))
-    assert "\n" not in str(told.value)
-    assert np.isfinite(forecaster.predict(3, shops(b=FEW[said]))).all(axis=None)
-
-
 def test_a_constant_column_of_a_series_has_a_unit() -> None:
     table = shops(a=shop(0), b=SIZE * shop(1) + LEVEL, shut=shop(2).assign(sold=250.0))
     forecaster = each(NoStateForecaster(lags=4)).fit(table)
@@ -253,19 +212,6 @@ def test_a_series_that_leaves_its_unit_in_the_validation_part_is_named(late: flo
         f"column sold of series opened lies up to {size}" for size in said
     ]
     assert all(one.filename == __file__ for one in found)
-
-
-NO_UNIT = {
-    "column sold is constant in each of the series": [shop(0).assign(sold=1.0), shop(1).assign(sold=2.0)],
-    "column sold has no value in the rows of series 1": [shop(0), shop(1).assign(sold=np.nan)],
-    "values of X are too large for a standard": [shop(0), 1e300 * shop(1)],
-}
-
-
-@pytest.mark.parametrize("said", NO_UNIT)
-def test_series_without_a_unit_are_refused(said: str) -> None:
-    with pytest.raises(ValueError, match=f"^{said}"):
-        each(VARForecaster(orders=2)).fit(NO_UNIT[said])
 
 
 def test_the_warning_of_unlike_spreads_names_it_and_it_ends_the_warning() -> None:

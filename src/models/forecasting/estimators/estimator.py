@@ -53,12 +53,12 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
     * validation: the share of each series, its end, that makes choices and intervals, and is not fitted to.
     * standardise: "all" gives each column one unit, its mean and standard deviation over all series; "each" gives each
       series its own, of the part of it that is fitted to (a column that is constant there: its mean and 1), in all
-      columns but the covariates. Then errors of small series count as much as those of large ones, intervals are as
-      wide as their series varies, and `forecaster_` works in these units. A series of X has the units of the group of
-      `fit` with its name; where `fit` had one series without a name, an X that is no list and has no names has those
-      of that one. Any other has those of its own rows, of 10 values of a target at least that are not all alike, and
-      one of another column: of all rows in `predict`, `predict_one_step` and `score`, and in `backtest` of those before
-      the first forecast.
+      columns but the covariates; `fit` refuses series with fewer than 10 values of a target there. Then errors of small
+      series count as much as those of large ones, intervals are as wide as their series varies, and `forecaster_`
+      works in these units. A series of X has the units of the group of `fit` with its name; where `fit` had one series
+      without a name, an X that is no list and has no names has those of that one. Any other has those of its own rows,
+      of 10 values of a target at least that are not all alike, and one of another column: of all rows in `predict`,
+      `predict_one_step` and `score`, and in `backtest` of those before the first forecast.
     * seed: of everything that is drawn.
 
     After `fit`: `forecaster_`, the model with its units; `history_`, how many rows it wants; `chosen_`, what the

@@ -26,17 +26,13 @@ FAR_OFF = 30.0  # standard deviations of a series, from which on values held out
 def with_own_units(groups: Sequence[Group], columns: Columns, *, share: float) -> list[Group]:
     """Returns series to fit to, each with the units of its observed columns in all but the last `share` of its rows.
 
-    Warns of the series whose last rows are the furthest off in its units, from `FAR_OFF` on. Raises ValueError for a
-    column without a value in one of them, and for one that is constant in each of them.
+    Warns of the series whose last rows are the furthest off in its units, from `FAR_OFF` on. Raises ValueError for
+    fewer than `FEWEST` values of a target in one of them, or none of another column, and for a column that is constant
+    in each of them.
     """
     parts = [cut(group.values, share=share, context=0)[0][:, : len(columns.observed)] for group in groups]
     for group, part in zip(groups, parts, strict=True):
-        empty = np.isnan(part).all(0)
-        if empty.any():
-            raise ValueError(
-                f"column {columns.observed[int(np.argmax(empty))]} has no value in the rows of series {group.key} that "
-                'are fitted to, so that it has no unit there; leave the series out, or fit with standardise="all"'
-            )
+        _check_values(part, columns, group.key, others=len(groups) > 1)
     constant = np.logical_and.reduce([_constant(part) for part in parts])
     if constant.any():
         label = columns.observed[int(np.argmax(constant))]
@@ -47,6 +43,22 @@ def with_own_units(groups: Sequence[Group], columns: Columns, *, share: float) -
     found = [replace(group, units=finite_units([part])) for group, part in zip(groups, parts, strict=True)]
     _say_far_off(found, [group.values[len(part) :] for group, part in zip(groups, parts, strict=True)], columns)
     return found
+
+
+def _check_values(part: np.ndarray, columns: Columns, key: Any, *, others: bool) -> None:
+    """Raises ValueError where rows (time, column) that are fitted to have too few values for the unit of their
+    series."""
+    counts, needed = _values(part), _needed(columns)
+    few = counts < needed
+    if few.any():
+        place = int(np.argmax(few))
+        count = int(counts[place])
+        way = "leave the series out" if others else "give more rows"
+        raise ValueError(
+            f"column {columns.observed[place]} has {count} value{'s' * (count != 1)} in the rows of "
+            f"series {key} that are fitted to, and its unit there needs {needed[place]}; {way}, or fit with "
+            'standardise="all"'
+        )
 
 
 def _say_far_off(groups: Sequence[Group], after: Sequence[np.ndarray], columns: Columns) -> None:
@@ -118,12 +130,12 @@ def _new_units(group: Group, columns: Columns, first: int | None) -> Standardisa
     lacking = _lacking(rows, columns)
     if lacking.any():
         place = int(np.argmax(lacking))
-        count, seen = int((~np.isnan(rows[:, place])).sum()), len(rows)
-        needed = f"{FEWEST} that are not all alike" if place < len(columns.targets) else "1"
+        count, seen, needed = int(_values(rows)[place]), len(rows), _needed(columns)[place]
+        unlike = " that are not all alike" if needed > 1 else ""
         raise ValueError(
             f"series {group.key} of X, which fit did not see, has too little to tell its unit: column "
             f"{columns.observed[place]} has {count} value{'s' * (count != 1)} in its "
-            f"{'first ' * (seen < len(group.values))}{seen} row{'s' * (seen != 1)}, and needs {needed}; "
+            f"{'first ' * (seen < len(group.values))}{seen} row{'s' * (seen != 1)}, and needs {needed}{unlike}; "
             f'{_way_to_unit(group, columns)}, or fit with standardise="all"'
         )
     return finite_units([rows])
@@ -133,9 +145,19 @@ def _lacking(rows: np.ndarray, columns: Columns) -> np.ndarray:
     """Returns which columns of rows (time, column) have too few values for a unit, or do not change though they are
     targets, bool (column,)."""
     targets = len(columns.targets)
-    lacking = (~np.isnan(rows)).sum(0) < np.where(np.arange(rows.shape[1]) < targets, FEWEST, 1)
+    lacking = _values(rows) < _needed(columns)
     lacking[:targets] |= _constant(rows[:, :targets])
     return lacking
+
+
+def _values(rows: np.ndarray) -> np.ndarray:
+    """Returns how many values were observed of each column of rows (time, column), (column,)."""
+    return (~np.isnan(rows)).sum(0)
+
+
+def _needed(columns: Columns) -> np.ndarray:
+    """Returns how many values of a series tell its unit, by observed column, (column,)."""
+    return np.where(np.arange(len(columns.observed)) < len(columns.targets), FEWEST, 1)
 
 
 def _way_to_unit(group: Group, columns: Columns) -> str:
