@@ -122,6 +122,16 @@ def test_columns_known_ahead_keep_the_unit_of_all() -> None:
     np.testing.assert_allclose(units.scale[2], price.std(), rtol=0.1)
 
 
+def test_the_unit_of_all_is_added_up_in_the_order_of_the_rows_in_memory() -> None:
+    """With columns known ahead they lie column by column."""
+    values = 1e4 + np.random.default_rng(0).normal(size=(300, 3))
+    units = VARForecaster(orders=2, covariates=[2]).fit(values).forecaster_.units
+    expected, other = (order(values[:270, :2]) for order in (np.asfortranarray, np.ascontiguousarray))
+    np.testing.assert_array_equal(units.mean[:2], expected.mean(0))
+    np.testing.assert_array_equal(units.scale[:2], expected.std(0))
+    assert not np.array_equal(expected.std(0), other.std(0))
+
+
 def test_series_with_columns_known_ahead_have_units_of_their_own() -> None:
     table = shops(small=shop(0), large=SIZE * shop(0) + LEVEL).assign(price=np.tile(wave(5), 2))
     to_come = pd.DataFrame({"price": wave(6, 3)}, DAYS[:3] + pd.Timedelta(days=200))

@@ -40,7 +40,7 @@ def with_own_units(groups: Sequence[Group], columns: Columns, *, share: float) -
             f'column {label} is constant in each of the series, which standardise="each" tells no other way; leave it '
             'out, or fit with standardise="all"'
         )
-    found = [replace(group, units=finite_units([part])) for group, part in zip(groups, parts, strict=True)]
+    found = [replace(group, units=_units_of_one(part)) for group, part in zip(groups, parts, strict=True)]
     _say_far_off(found, [group.values[len(part) :] for group, part in zip(groups, parts, strict=True)], columns)
     return found
 
@@ -112,10 +112,15 @@ def finite_units(series: Sequence[np.ndarray]) -> Standardisation:
     """Returns the units of series (time, column). Raises ValueError for values whose standard deviation is not
     finite."""
     with np.errstate(over="ignore", invalid="ignore"):  # of which the next line speaks
-        units = units_of([np.ascontiguousarray(part) for part in series])  # as others are added up in another order
+        units = units_of(series)
     if not all(bool(part.isfinite().all()) for part in units):
         raise ValueError("values of X are too large for a standard deviation in double precision; rescale them")
     return units
+
+
+def _units_of_one(rows: np.ndarray) -> Standardisation:
+    """Returns the units of one series (time, column), to the bit the same however its rows lie in memory."""
+    return finite_units([np.ascontiguousarray(rows)])
 
 
 def unchanged_first(units: Standardisation, columns: int) -> Standardisation:
@@ -138,7 +143,7 @@ def _new_units(group: Group, columns: Columns, first: int | None) -> Standardisa
             f"{'first ' * (seen < len(group.values))}{seen} row{'s' * (seen != 1)}, and needs {needed}{unlike}; "
             f'{_way_to_unit(group, columns)}, or fit with standardise="all"'
         )
-    return finite_units([rows])
+    return _units_of_one(rows)
 
 
 def _lacking(rows: np.ndarray, columns: Columns) -> np.ndarray:
