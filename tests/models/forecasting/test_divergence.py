@@ -91,7 +91,7 @@ def test_fit_says_from_which_step_on_the_model_is_far_worse_than_the_mean(errors
     np.testing.assert_allclose(mean_errors(learnt), 1.0, atol=0.2)
     beside = {"model": np.array(errors), "last value": np.full(4, 0.5)}
     with pytest.warns(UserWarning, match=rf"not \d.*, in standard deviations{said}(, beyond 2 times .* mean)?; try"):
-        learnt._replace(errors=beside).say()
+        learnt._replace(errors=beside).say("all")
 
 
 def test_a_warning_names_the_line_that_asked_for_the_forecast() -> None:

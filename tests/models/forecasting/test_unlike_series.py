@@ -217,13 +217,23 @@ def persistent(seed: int) -> np.ndarray:
 def test_a_series_at_another_level_with_less_spread_is_said_to_be_far_behind() -> None:
     others = {f"n{seed}": persistent(seed) for seed in range(5)}
     (behind,) = said_in_fit(NoStateForecaster(lags=8), shops(**others, small=5 + 0.2 * persistent(9)))
+    assert "errors in standard deviations of all series; give" in str(behind.message)
     assert "far behind a naive forecast over 1 to 10 steps in series small, column sold: " in str(behind.message)
     assert Path(behind.filename).name == Path(__file__).name
 
 
+def test_of_series_in_their_own_units_one_is_said_to_be_far_behind_in_these() -> None:
+    """It rests away from its mean where it is not fitted to."""
+    others = {f"n{seed}": persistent(seed) for seed in range(5)}
+    resting = np.where(np.arange(200) < 175, 1000 * persistent(9), 8000 + persistent(9))
+    *_, behind = said_in_fit(NoStateForecaster(lags=8, standardise="each"), shops(**others, rests=resting))
+    assert "far behind a naive forecast over 1 to 10 steps in series rests, column sold: " in str(behind.message)
+    assert "errors in standard deviations of each series; give" in str(behind.message)
+
+
 def test_series_far_behind_are_named_up_to_three() -> None:
     errors = {"model": residuals(5.5, 6.0, 7.0, 8.0, 1.0), "last value": residuals(1.0, 1.0, 1.0, 1.0, 1.0)}
-    said = said_of_series(series_behind(errors, 1, 1, 1, 1, 1), 2)
+    said = said_of_series(series_behind(errors, 1, 1, 1, 1, 1), 2, standardise="all")
     assert "in series s3, column sold: 8, not 1 (last value); series s2, " in said
-    assert "and in 1 more series, by mean squared errors" in said
+    assert "and in 1 more series, by mean squared errors in standard deviations of all series; give" in said
     assert "s0" not in said

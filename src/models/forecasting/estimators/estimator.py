@@ -112,7 +112,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         self._check()
         learnt, groups = learn(self, rows)
         positions = positions_of(learnt.forecaster, learnt.columns, groups)
-        learnt.say()  # may raise, where warnings are errors
+        learnt.say(self.standardise)  # may raise, where warnings are errors
         self._learnt, self._positions, self._all_rows = learnt, positions, rows
 
     def predict(self, horizon: int, X: Any = None, *, known: Any = None) -> Any:

@@ -61,9 +61,12 @@ class Learnt(NamedTuple):
     ahead: Sequence[NaiveAhead] = ()
     behind: Sequence[FarBehind] = ()
 
-    def say(self) -> None:
+    def say(self, standardise: str) -> None:
         """Warns where a naive forecast has the smaller error over the steps compared, or a clearly smaller one at
-        some, where the model is far behind one in single series, and where nothing was scored."""
+        some, where the model is far behind one in single series, and where nothing was scored.
+
+        standardise: "all" or "each", by which the model was fitted.
+        """
         if np.isnan(self.errors["model"]).all():
             warnings.warn(
                 "nothing of the validation part could be scored, so that the model was compared with no naive "
@@ -87,7 +90,8 @@ class Learnt(NamedTuple):
         elif self.ahead:
             warnings.warn(said_of_naive(self.ahead, len(self.errors["model"])), stacklevel=4)
         if self.behind:
-            warnings.warn(said_of_series(self.behind, len(self.errors["model"])), stacklevel=4)
+            said = said_of_series(self.behind, len(self.errors["model"]), standardise=standardise)
+            warnings.warn(said, stacklevel=4)
 
     def _diverging(self) -> str:
         """Returns words about the first step at which the model has more than `DIVERGED` times the error of the mean;

@@ -94,8 +94,11 @@ def _worst(series: Series, errors: Mapping[str, np.ndarray], columns: Sequence[A
     return [max(found, key=lambda behind: behind.times)] if found else []
 
 
-def said_of_series(behind: Sequence[FarBehind], steps: int) -> str:
-    """Returns one line about the series in which a model is far behind a naive forecast."""
+def said_of_series(behind: Sequence[FarBehind], steps: int, *, standardise: str) -> str:
+    """Returns one line about the series in which a model is far behind a naive forecast.
+
+    standardise: "all" or "each", whose standard deviations the errors are in.
+    """
     named = "; ".join(
         f"series {each.series}, column {each.column}: {each.model_error:.3g}, not {each.error:.3g} ({each.name})"
         for each in behind[:MOST_NAMED]
@@ -104,5 +107,6 @@ def said_of_series(behind: Sequence[FarBehind], steps: int) -> str:
     others = f"; and in {more} more series" if more > 0 else ""
     return (
         f"on the validation part this model is far behind a naive forecast over 1 to {steps} steps in {named}{others}, "
-        "by mean squared errors in standard deviations; give these series a forecaster of their own"
+        f"by mean squared errors in standard deviations of {standardise} series; give these series a forecaster of "
+        "their own"
     )
