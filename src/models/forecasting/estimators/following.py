@@ -109,7 +109,7 @@ def known_ahead(
     for key, position in positions.items():
         (groups[key],) = in_zone([groups[key]], [position.tail], "known")
         _check_known(groups[key], position.tail, horizon, wanted)
-    _say_late([groups[key] for key in positions], positions, "known")
+    _say_late([groups[key] for key in positions], positions, "known", stacklevel=4)
     return {key: groups[key] for key in positions}
 
 
@@ -217,16 +217,16 @@ def following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> Rows
         tail = positions[group.key].tail
         groups += in_zone([group], [tail], "new_rows")
         _check_follows(groups[-1], tail)
-    _say_late(groups, positions, "new_rows")
+    _say_late(groups, positions, "new_rows", stacklevel=3)
     return rows._replace(groups=groups)
 
 
-def _say_late(groups: Sequence[Group], positions: Mapping[Any, Position], name: str) -> None:
+def _say_late(groups: Sequence[Group], positions: Mapping[Any, Position], name: str, *, stacklevel: int) -> None:
     """Warns of series that begin late after an end that does not tell the next row."""
     ends = [(group, positions[group.key].tail) for group in groups]
     ends = [(group, tail) for group, tail in ends if group.index is not None and told_ahead(tail, 1) is None]
     late = {group.key: (group.index, tail) for group, tail in ends if begins_late(group.index, tail)}
-    say_late(late, name, len(positions))
+    say_late(late, name, len(positions), stacklevel=stacklevel + 1)
 
 
 def _check_follows(group: Group, tail: Any) -> None:

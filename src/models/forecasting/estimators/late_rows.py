@@ -42,7 +42,7 @@ def _places(index: Any) -> np.ndarray:
     return index.as_unit("ns").asi8 if index.dtype.kind == "m" else index.to_numpy()
 
 
-def say_late(late: Mapping[Any, tuple[Any, Any]], name: str, series: int) -> None:
+def say_late(late: Mapping[Any, tuple[Any, Any]], name: str, series: int, *, stacklevel: int) -> None:
     """Warns once of series whose rows begin late (`begins_late`), by the first of them.
 
     late: the index of the rows, and that of the last ones before them, by series. name: of the rows, as an argument.
@@ -57,5 +57,5 @@ def say_late(late: Mapping[Any, tuple[Any, Any]], name: str, series: int) -> Non
         f"{name} begins{where} at {index[0]}, and the rows so far end at {tail[-1]}: no neighbours of the last "
         f"{len(tail)} rows are so far apart, and its first row counts as the next step all the same; put in empty rows "
         "for any that are missing in between",
-        stacklevel=5,
+        stacklevel=stacklevel + 1,
     )
