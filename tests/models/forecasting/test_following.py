@@ -85,7 +85,7 @@ def test_known_values_of_times_gone_by_are_refused_where_times_are_uneven(kind: 
             with pytest.raises(ValueError, match=f"^known must hold .* after {re.escape(str(index[99]))}; it has"):
                 ask(3, known=known[first])
     forecaster.predict(3, known=known[100])
-    with pytest.warns(UserWarning, match="^known begins .* no neighbours of the last 64 rows are so far apart"):
+    with pytest.warns(UserWarning, match="^known begins .* further apart than any neighbours before"):
         forecaster.predict(3, known=known[110])
     forecaster.update(data[(places >= 100) & (places < 105)])
     with pytest.raises(ValueError, match=f"in its index after {re.escape(str(index[104]))}; it has"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,8 +44,8 @@ def test_a_longer_step_than_any_before_is_warned_of_with_both_ends(kind: str) ->
     data = table(INDICES[kind])
     forecaster, (last, late) = fitted(data), data.index[[99, 103]]
     said = (
-        f"begins at {late}, and the rows so far end at {last}: no neighbours of the last 64 rows are so far apart, and "
-        "its first row counts as the next step all the same; put in empty rows for any that are missing in between"
+        f"begins at {late}, and the rows so far end at {last}, further apart than any neighbours before; its first row "
+        "counts as the next step all the same, so put in empty rows for any that are missing in between"
     )
     with pytest.warns(UserWarning, match="known begins") as of_known:
         forecaster.predict(2, known=data[["price"]][103:105])
@@ -60,6 +62,69 @@ def test_steps_as_long_as_those_before_are_not_warned_of(kind: str, begin: int) 
     forecaster = fitted(data)
     forecaster.predict(2, known=data[["price"]][begin : begin + 2])
     forecaster.update(data[begin:])
+
+
+def sessions(first: str, last: str) -> pd.DatetimeIndex:
+    """Every three minutes of working days, but for a break at noon."""
+    days = [day + pd.to_timedelta(np.r_[570:690:3, 780:900:3], unit="min") for day in pd.bdate_range(first, last)]
+    return days[0].append(days[1:])
+
+
+def left_out(index: Any, *days: str) -> Any:
+    return index.drop([pd.Timestamp(day, tz=index.tz) for day in days])
+
+
+DAYS = pd.date_range("2024-01-01", "2024-12-31")
+MORNINGS = left_out(pd.bdate_range("2024-06-03", "2024-11-08", tz="Europe/Berlin"), "2024-08-14")
+OPEN = left_out(DAYS[DAYS.dayofweek < 6], "2024-04-01", "2024-07-08")  # closed on Sundays and two Mondays
+BREAKS = DAYS.drop([*DAYS[30:40], DAYS[180], *DAYS[200:210]])
+CHANCE = DAYS[0] + pd.to_timedelta(np.random.default_rng(1).exponential(60, 400).cumsum(), unit="s")
+JITTER = DAYS[0] + pd.to_timedelta(60 * np.arange(400) + np.arange(400) % 3, unit="s")
+ORDINARY: dict[str, tuple[Any, str]] = {
+    "end of summer time": (MORNINGS, "2024-10-28"),
+    "end of summer time in UTC": (MORNINGS.tz_convert(None), "2024-10-27"),
+    "morning after breaks at noon": (sessions("2024-01-01", "2024-01-05"), "2024-01-05"),
+    "Monday after breaks at noon": (sessions("2024-01-01", "2024-01-19"), "2024-01-15"),
+    "holiday like one before": (OPEN, "2024-07-07"),
+    "break like one long before": (BREAKS, "2024-07-28"),
+    "by chance": (CHANCE[:300].append(CHANCE[300:] + pd.Timedelta("1D")), "2024-01-02"),
+    "nearly even": (JITTER[:300].append(JITTER[300:] + pd.Timedelta("8s")), "2024-01-01 05:00"),
+}  # an index, and the time from which on its rows are new
+
+
+@pytest.mark.parametrize("kind", ORDINARY)
+def test_steps_that_the_rows_have_by_nature_are_not_warned_of(kind: str) -> None:
+    index, first = ORDINARY[kind]
+    data = pd.Series(np.random.default_rng(0).normal(size=len(index)), index)
+    new = index >= pd.Timestamp(first, tz=index.tz)
+    LastValueForecaster().fit(data[~new]).update(data[new])
+
+
+@pytest.fixture
+def closed_once() -> Any:
+    index = pd.RangeIndex(200).drop([*range(20, 30), 170])  # 19 is followed by 30, and 169 by 171
+    return LastValueForecaster().fit(pd.Series(np.random.default_rng(0).normal(size=len(index)), index))
+
+
+def test_a_step_is_late_beside_the_longest_of_all_rows_also_of_a_saved_model(closed_once: Any, tmp_path: Path) -> None:
+    closed_once.save(tmp_path / "model")
+    LastValueForecaster.load(tmp_path / "model").update(pd.Series(0.0, [210]))
+    closed_once.update(pd.Series(0.0, [210]))
+    for forecaster in (LastValueForecaster.load(tmp_path / "model"), closed_once):
+        with pytest.warns(UserWarning, match="new_rows begins at 223"):
+            forecaster.update(pd.Series(0.0, [223]))
+    closed_once.update(pd.Series(0.0, [236]))  # as far apart as 210 and 223
+
+
+def test_a_model_saved_without_its_longest_step_knows_those_of_its_last_rows(closed_once: Any, tmp_path: Path) -> None:
+    closed_once.save(tmp_path / "model")
+    description = tmp_path / "model" / "estimator.json"
+    saved = json.loads(description.read_text(encoding="utf-8"))
+    assert saved["series"][0].pop("longest") == 11
+    description.write_text(json.dumps(saved), encoding="utf-8")
+    LastValueForecaster.load(tmp_path / "model").update(pd.Series(0.0, [201]))
+    with pytest.warns(UserWarning, match="new_rows begins at 210"):
+        LastValueForecaster.load(tmp_path / "model").update(pd.Series(0.0, [210]))
 
 
 def test_months_of_unlike_lengths_are_counted_as_months() -> None:

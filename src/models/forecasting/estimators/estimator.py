@@ -188,7 +188,8 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         model anew to them, and for `plot`: they are copied at each call. A model that was loaded from disk has none.
         new_rows: as in `fit`, with the same columns and groups; a group without new rows may be left out, and a list
         has a part for each series. After uneven times, where nothing tells the next row, a `UserWarning` says which
-        begin after a longer step than any before. Rows that do not follow raise ValueError and leave all as it was.
+        begin after a clearly longer step than any before, if most steps are alike. Rows that do not follow raise
+        ValueError and leave all as it was.
         """
         learnt = self._fitted()
         rows = read(new_rows, name="new_rows", labels=learnt.labels)

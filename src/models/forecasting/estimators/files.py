@@ -15,6 +15,7 @@ from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.following import told_ahead
 from models.forecasting.estimators.held_out import HeldOut
 from models.forecasting.estimators.input import TAIL, Form
+from models.forecasting.estimators.late_rows import longest_step
 from models.forecasting.estimators.learnt import Learnt
 from models.forecasting.estimators.position import Position
 from models.forecasting.forecaster import load_forecaster, save_forecaster
@@ -55,7 +56,12 @@ def _description(estimator: Any, learnt: Learnt) -> dict[str, Any]:
         "uneven": learnt.uneven,
         "firsts": [part.first for part in learnt.held_out],
         "series": [
-            {"key": key_as_plain(key), "rows": position.rows, "index": index_as_plain(position.tail)}
+            {
+                "key": key_as_plain(key),
+                "rows": position.rows,
+                "index": index_as_plain(position.tail),
+                "longest": position.longest,
+            }
             for key, position in positions.items()
         ],
         "tensors": len(next(iter(positions.values())).state),
@@ -232,5 +238,6 @@ def _positions_of(
         saved = arrays.get(f"units/{place}")  # none where all share one unit
         units = None if saved is None else Standardisation(*torch.from_numpy(saved))
         last, tail = arrays[f"last/{place}"], index_of(each["index"])
-        positions[key_of(each["key"])] = Position(state, last, each["rows"], tail, units=units)
+        longest = each.get("longest", longest_step(0.0, None, tail))  # none in files of before, which have the end
+        positions[key_of(each["key"])] = Position(state, last, each["rows"], tail, units=units, longest=longest)
     return positions

@@ -223,9 +223,11 @@ def following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> Rows
 
 def _say_late(groups: Sequence[Group], positions: Mapping[Any, Position], name: str, *, stacklevel: int) -> None:
     """Warns of series that begin late after an end that does not tell the next row."""
-    ends = [(group, positions[group.key].tail) for group in groups]
-    ends = [(group, tail) for group, tail in ends if group.index is not None and told_ahead(tail, 1) is None]
-    late = {group.key: (group.index, tail) for group, tail in ends if begins_late(group.index, tail)}
+    late = {}
+    for group in groups:
+        tail, longest = positions[group.key].tail, positions[group.key].longest
+        if group.index is not None and told_ahead(tail, 1) is None and begins_late(group.index, tail, longest):
+            late[group.key] = group.index, tail
     say_late(late, name, len(positions), stacklevel=stacklevel + 1)
 
 

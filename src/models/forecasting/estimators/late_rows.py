@@ -8,38 +8,45 @@ from typing import Any
 
 import numpy as np
 
-from models.forecasting.estimators.calendar import months_of
 from models.forecasting.index.kinds import contents, holds_periods
-from models.forecasting.index.steps import UNEVEN, times_in
 
-SHORTEST_MONTH = 28 * 86_400_000_000_000  # nanoseconds: from here on steps are counted in months, of unlike lengths
+UNLIKE = 0.1  # of a step: two months or more, and days whose clocks change, differ by less
+MISSED = 1.5  # usual steps, from which on at least one row is missing
 
 
-def begins_late(index: Any, tail: Any) -> bool:
-    """Says whether the first row of an index is further from the end of the rows before it than any neighbours of
-    these are, `tail` the index of their last ones; false where these are names or fewer than two, and for another kind
-    of index."""
+def longest_step(before: float, tail: Any, index: Any) -> float:
+    """Returns the longest step between neighbours of an index that goes on from the end of another, `tail`, of which
+    `before` was the longest; seconds of times and spans, else as the index counts, and 0 where there is none, as for
+    names. Either may be None."""
+    if index is None or contents(index) == "names":
+        return 0.0
+    joined = index if tail is None else tail[-1:].append(index)
+    return float(_steps(joined).max(initial=before))
+
+
+def begins_late(index: Any, tail: Any, longest: float) -> bool:
+    """Says whether the first row of an index begins late: its step s from the row before is above (1 + `UNLIKE`) times
+    the longest step before, and at least `MISSED` times the median m of the last ones. Times may be irregular by
+    nature: where fewer than half of the last steps lie within `UNLIKE`·m of m, none is late. Nor is one after names, or
+    in an index of another kind.
+
+    tail: the index of the last rows before. longest: the longest step of all before, see `longest_step`.
+    """
     if contents(index) != contents(tail) or contents(tail) == "names" or len(tail) < 2:
         return False
-    steps = _steps(tail[-1:].append(index[:1]), tail)
-    return bool(steps[0] > (1 + UNEVEN) * steps[1:].max())
+    *before, joint = _steps(tail.append(index[:1]))
+    usual = float(np.median(before))
+    alike = np.mean(np.abs(np.subtract(before, usual)) <= UNLIKE * usual) >= 0.5
+    return bool(alike and joint >= MISSED * usual and joint > (1 + UNLIKE) * longest)
 
 
-def _steps(joint: Any, tail: Any) -> np.ndarray:
-    """Returns how far the two rows of `joint` lie apart, and then the neighbours of `tail`, (1 + step,)."""
-    steps = [np.diff(_places(index)) for index in (joint, tail)]
-    if contents(tail) == "times" and min(int(part.min()) for part in steps) >= SHORTEST_MONTH:
-        steps = [np.diff(months_of(index)) for index in (joint, tail)]
-    return np.concatenate(steps)
-
-
-def _places(index: Any) -> np.ndarray:
+def _steps(index: Any) -> np.ndarray:
+    """Returns how far neighbours of an index lie apart, (step,), times and spans in seconds."""
     if holds_periods(index):
-        return index.asi8
-    times = times_in(index)
-    if times is not None:
-        return times.as_unit("ns").asi8
-    return index.as_unit("ns").asi8 if index.dtype.kind == "m" else index.to_numpy()
+        return np.diff(index.asi8)
+    if index.dtype.kind in "mM":
+        return np.diff(index.asi8) / (np.timedelta64(1, "s") / np.timedelta64(1, index.unit))
+    return np.diff(index.to_numpy().astype(np.float64 if index.dtype.kind == "f" else np.int64))
 
 
 def say_late(late: Mapping[Any, tuple[Any, Any]], name: str, series: int, *, stacklevel: int) -> None:
@@ -54,8 +61,8 @@ def say_late(late: Mapping[Any, tuple[Any, Any]], name: str, series: int, *, sta
     more = f" (and {len(late) - 1} more so late)" if len(late) > 1 else ""
     where = f" in series {key}{more}" if series > 1 else ""
     warnings.warn(
-        f"{name} begins{where} at {index[0]}, and the rows so far end at {tail[-1]}: no neighbours of the last "
-        f"{len(tail)} rows are so far apart, and its first row counts as the next step all the same; put in empty rows "
-        "for any that are missing in between",
+        f"{name} begins{where} at {index[0]}, and the rows so far end at {tail[-1]}, further apart than any "
+        "neighbours before; its first row counts as the next step all the same, so put in empty rows for any that are "
+        "missing in between",
         stacklevel=stacklevel + 1,
     )

@@ -14,6 +14,7 @@ from torch import Tensor
 from models.forecasting.divergence import warn_if_diverged
 from models.forecasting.estimators.covariates import Columns
 from models.forecasting.estimators.input import TAIL, Group, as_range
+from models.forecasting.estimators.late_rows import longest_step
 from models.forecasting.estimators.series_units import in_units, restored
 from models.forecasting.estimators.zones import in_clocks
 from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
@@ -33,8 +34,8 @@ BLOCK = 4096  # rows whose states are held at once
 
 class Position(NamedTuple):
     """Says where a series ends: the state before its last row, what was observed in that row, (column,) in the units
-    that the forecaster takes, how many rows there were, the end of its index, and the zone that clocks are read in and
-    the units of the series (`Group.zone`, `Group.units`).
+    that the forecaster takes, how many rows there were, the end of its index, the zone that clocks are read in and the
+    units of the series (`Group.zone`, `Group.units`), and the longest step of its index (`late_rows.longest_step`).
 
     The last row waits, because what is known of the row after it belongs to it (`models.forecasting.known_ahead`).
     """
@@ -45,6 +46,7 @@ class Position(NamedTuple):
     tail: pd.Index | None
     zone: Any = None
     units: Standardisation | None = None
+    longest: float = 0.0
 
 
 def moved_on(model: Any, state: State, values: Tensor, mask: Tensor) -> State:
@@ -95,7 +97,8 @@ def moved(forecaster: Forecaster, columns: Columns, position: Position, group: G
     state = moved_on(forecaster.model, position.state, *forecaster.standardised(rows))
     tail = longer_tail(position.tail, group.index)
     rows_seen = position.rows + len(group.values)
-    return Position(state, observed[-1].copy(), rows_seen, tail, group.zone, position.units)
+    longest = longest_step(position.longest, position.tail, group.index)
+    return Position(state, observed[-1].copy(), rows_seen, tail, group.zone, position.units, longest)
 
 
 def longer_tail(tail: Any, index: Any) -> Any:
