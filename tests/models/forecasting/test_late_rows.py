@@ -74,7 +74,7 @@ def left_out(index: Any, *days: str) -> Any:
     return index.drop([pd.Timestamp(day, tz=index.tz) for day in days])
 
 
-DAYS = pd.date_range("2024-01-01", "2024-12-31")
+DAYS: Any = pd.date_range("2024-01-01", "2024-12-31")
 MORNINGS = left_out(pd.bdate_range("2024-06-03", "2024-11-08", tz="Europe/Berlin"), "2024-08-14")
 OPEN = left_out(DAYS[DAYS.dayofweek < 6], "2024-04-01", "2024-07-08")  # closed on Sundays and two Mondays
 BREAKS = DAYS.drop([*DAYS[30:40], DAYS[180], *DAYS[200:210]])
@@ -98,6 +98,14 @@ def test_steps_that_the_rows_have_by_nature_are_not_warned_of(kind: str) -> None
     data = pd.Series(np.random.default_rng(0).normal(size=len(index)), index)
     new = index >= pd.Timestamp(first, tz=index.tz)
     LastValueForecaster().fit(data[~new]).update(data[new])
+
+
+@pytest.mark.parametrize("kind", INDICES)
+def test_no_row_is_late_after_those_of_an_array(kind: str) -> None:
+    data = table(INDICES[kind])
+    forecaster = VARForecaster(orders=1, covariates=[1]).fit(data[:100].to_numpy())
+    known = data[["price"]][103:105].set_axis([1], axis=1)
+    np.testing.assert_array_equal(forecaster.predict(2, known=known), forecaster.predict(2, known=known.to_numpy()))
 
 
 @pytest.fixture

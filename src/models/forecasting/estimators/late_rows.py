@@ -30,9 +30,10 @@ def begins_late(index: Any, tail: Any, longest: float) -> bool:
     nature: where fewer than half of the last steps lie within `UNLIKE`·m of m, none is late. Nor is one after names, or
     in an index of another kind.
 
-    tail: the index of the last rows before. longest: the longest step of all before, see `longest_step`.
+    tail: the index of the last rows before, None for those of an array. longest: the longest step of all before, see
+    `longest_step`.
     """
-    if contents(index) != contents(tail) or contents(tail) == "names" or len(tail) < 2:
+    if tail is None or contents(index) != contents(tail) or contents(tail) == "names" or len(tail) < 2:
         return False
     *before, joint = _steps(tail.append(index[:1]))
     usual = float(np.median(before))
