@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,6 +54,18 @@ def test_a_longer_step_than_any_before_is_warned_of_with_both_ends(kind: str) ->
         forecaster.update(data[103:])
     assert [str(each.message) for each in (*of_known, *of_update)] == [f"known {said}", f"new_rows {said}"]
     assert {each.filename for each in (*of_known, *of_update)} == {__file__}
+
+
+def test_a_figure_of_late_rows_says_so_once_and_has_the_band_of_predict_interval() -> None:
+    data = table(INDICES["days"])
+    forecaster, known = fitted(data), data[["price"]][103:106]
+    with warnings.catch_warnings(record=True, action="always") as said:
+        axes = forecaster.plot(3, 0.5, known=known)
+    assert len([each for each in said if "known begins" in str(each.message)]) == 1
+    with pytest.warns(UserWarning, match="known begins"):
+        band = forecaster.predict_interval(3, 0.5, known=known)
+    assert {*band.to_numpy().ravel()} <= {*axes.collections[0].get_paths()[0].vertices[:, 1]}
+    plt.close(axes.figure)
 
 
 @pytest.mark.parametrize("kind", INDICES)

@@ -20,8 +20,7 @@ from models.forecasting.estimators.input import Form, Rows, handed_back, of_labe
 from models.forecasting.estimators.learnt import learn
 from models.forecasting.estimators.own_units import first_told, lack_units, units_of_rows
 from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
-from models.forecasting.estimators.scores import backtested, bounds, interval_radii, one_step, skill
-from models.forecasting.estimators.series_units import widened
+from models.forecasting.estimators.scores import backtested, interval_radii, intervals, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
 from models.runtime.parameters import path, whole_number, yes_or_no
@@ -177,8 +176,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         whole_number("horizon", horizon, most=MOST_STEPS)
         radii = interval_radii(learnt, horizon, coverage)
         positions, form = self._positions_of(None if X is None else self._histories(X))
-        by_series = [widened(radii, position.units) for position in positions.values()]
-        return bounds(self._ahead(horizon, positions, form, known), by_series, learnt.columns.targets)
+        return intervals(learnt, self._ahead(horizon, positions, form, known), positions.values(), radii)
 
     def update(self, new_rows: Any, *, refit: bool = False) -> Self:
         """Takes rows that follow those seen so far, and returns the estimator; forecasts then go on from the last one.

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.forecasting.estimators.checks import check_coverage
 from models.forecasting.estimators.following import told_ahead
+from models.forecasting.estimators.scores import interval_radii, intervals
 from models.forecasting.index.kinds import contents
 from models.runtime.parameters import shown, whole_number
 
@@ -27,10 +29,10 @@ def draw(
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(f"ax must be the axes of matplotlib to draw into, got {shown(ax)}")
     drawn = 4 * whole_number("horizon", horizon) if rows is None else whole_number("rows", rows)
-    ahead = _first(estimator.predict(horizon, known=known), horizon)
-    band = None
+    forecasts = estimator.predict(horizon, known=known)
+    ahead, band = _first(forecasts, horizon), None
     if coverage is not None:
-        band = _first(estimator.predict_interval(horizon, coverage, known=known), horizon)
+        band = _first(_intervals(estimator, forecasts, horizon, coverage), horizon)
     axes = plt.subplots(figsize=(8, 4), layout="constrained")[1] if ax is None else ax
     past, times, to_come = _past(estimator, drawn, ahead, horizon)
     places = _placed(axes, to_come)
@@ -86,6 +88,13 @@ def _name(label: Any) -> str:
 
 def _band(coverage: float | None) -> str:
     return f"{100 * (coverage or 0):g} % interval"
+
+
+def _intervals(estimator: Any, forecasts: Any, horizon: int, coverage: float) -> Any:
+    """Returns the bounds around forecasts that are there, so that what there is to warn of is said once."""
+    check_coverage(coverage)
+    learnt = estimator._fitted()
+    return intervals(learnt, forecasts, estimator._positions.values(), interval_radii(learnt, horizon, coverage))
 
 
 def _first(forecasts: Any, horizon: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from models.forecasting.conformal import conformal_radii, smallest_calibration
 from models.forecasting.estimators.held_out import forecasts_from, rows_of
 from models.forecasting.estimators.input import Rows
 from models.forecasting.estimators.learnt import Learnt, residuals
+from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.series_units import restored, widened
 from models.forecasting.known_ahead import as_seen_by
 from models.runtime.threads import threads_for
@@ -92,6 +93,13 @@ def backtested(learnt: Learnt, rows: Rows, *, first: int, step: int, horizon: in
                 forecasts[own] = restored(ahead, group.units)
     names = tuple(map(str, learnt.columns.targets))
     return compared([group.values[:, :targets] for group in rows.groups], origins, forecasts, names)
+
+
+def intervals(learnt: Learnt, forecasts: Any, positions: Iterable[Position], radii: np.ndarray) -> Any:
+    """Returns the bounds of the intervals around forecasts from some positions, see `bounds`.
+
+    radii: of `interval_radii`, which are widened to the units of each series."""
+    return bounds(forecasts, [widened(radii, position.units) for position in positions], learnt.columns.targets)
 
 
 def bounds(forecasts: Any, by_series: Sequence[np.ndarray], labels: Sequence[Any]) -> Any:
