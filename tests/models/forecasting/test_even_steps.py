@@ -57,6 +57,18 @@ def test_rows_are_put_in_as_the_warning_of_uneven_ones_says(kind: str, form: str
 
 
 @pytest.mark.parametrize("form", ["list", "groups"])
+@pytest.mark.parametrize("holes", [[], [40]])
+@pytest.mark.parametrize("calendar", [None, ["weekday"]])
+def test_no_row_of_a_weekend_is_dropped_beside_working_days(form: str, holes: list[int], calendar: Any) -> None:
+    days = series(pd.date_range("2024-01-01", periods=60, name="day"))
+    data = in_form([series(DAYS).drop(DAYS[57]), days.drop(days.index[holes])], form)
+    with pytest.raises((UserWarning, ValueError), match="put in empty rows") as told:  # warnings are errors
+        LastValueForecaster(calendar=calendar).fit(data)
+    filled = mended(str(told.value), data, "D")
+    assert [len(part.dropna()) for part in parts_of(filled)] == [59, 60 - len(holes)]
+
+
+@pytest.mark.parametrize("form", ["list", "groups"])
 def test_rows_are_put_in_as_the_refusal_of_a_calendar_says(form: str) -> None:
     data = in_form([series(DAYS).drop(DAYS[57]), series(DAYS)], form)
     with pytest.raises(ValueError, match="calendar and season go by the index") as refused:

@@ -60,7 +60,7 @@ def test_a_figure_of_late_rows_says_so_once_and_has_the_band_of_predict_interval
     data = table(INDICES["days"])
     forecaster, known = fitted(data), data[["price"]][103:106]
     with warnings.catch_warnings(record=True, action="always") as said:
-        axes = forecaster.plot(3, 0.5, known=known)
+        axes: Any = forecaster.plot(3, 0.5, known=known)
     assert len([each for each in said if "known begins" in str(each.message)]) == 1
     with pytest.warns(UserWarning, match="known begins"):
         band = forecaster.predict_interval(3, 0.5, known=known)

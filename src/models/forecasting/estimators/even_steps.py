@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from models.forecasting.estimators.input import Grouping
-from models.forecasting.index.working_days import fill_call
+from models.forecasting.index.working_days import WORKING_DAYS, fill_call
 
 EACH_BY_ITSELF = {
     "list": "[x.{} for x in X]",
@@ -18,11 +19,15 @@ NUMBERS = {
 WHOLE = {"asfreq": 'asfreq("STEP")', "reindex": 'resample("STEP").asfreq()'}  # of each series from its own first row
 
 
-def way_to_fill(index: Any, grouping: Grouping) -> str:
+def way_to_fill(index: Any, indices: Iterable[Any], grouping: Grouping) -> str:
     """Returns the call that puts empty rows in for those that an index of one series misses, of times, periods, spans
-    or whole numbers, for data of this grouping."""
+    or whole numbers, for data of this grouping.
+
+    indices: of all series, to which the call comes: it names working days only where all have these."""
     numbers = index.dtype.kind in "iu"
     call = "reindex" if numbers else fill_call(index)
+    if call == WORKING_DAYS and not all(fill_call(each) == call for each in indices):
+        call = "asfreq"
     if grouping == "one":
         return f"DataFrame.{call}"
     return EACH_BY_ITSELF[grouping].format(NUMBERS[grouping] if numbers else WHOLE.get(call, call))

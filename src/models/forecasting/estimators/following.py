@@ -68,21 +68,21 @@ def known_to_come(columns: Columns, position: Position, covariates: np.ndarray) 
     return columns.known_rows(covariates, in_clocks(index, position.zone), first=position.rows)
 
 
-def check_goes_on(columns: Columns, index: Any, grouping: Grouping) -> None:
+def check_goes_on(columns: Columns, groups: Sequence[Group], grouping: Grouping) -> None:
     """Raises ValueError where calendar or season go by an index whose end does not tell the one of the next row.
 
-    grouping: how the series came, of which this is the index of one.
+    grouping: how the series came.
     """
     by_numbers = columns.season is not None and columns.clock.unit == "numbers"
-    if index is None or not (columns.by_times or by_numbers):
-        return
-    tail = as_range(index[-TAIL:])
-    if not (_dated(told_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
-        raise ValueError(
-            f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they are "
-            "not known of the rows to come; put in empty rows for missing ones, with "
-            f"{way_to_fill(index, grouping)} say, or leave both out"
-        )
+    indices = [group.index for group in groups if group.index is not None]
+    for index in indices if columns.by_times or by_numbers else ():
+        tail = as_range(index[-TAIL:])
+        if not (_dated(told_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
+            raise ValueError(
+                f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they "
+                "are not known of the rows to come; put in empty rows for missing ones, with "
+                f"{way_to_fill(index, indices, grouping)} say, or leave both out"
+            )
 
 
 def known_ahead(

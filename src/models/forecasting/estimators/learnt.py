@@ -132,8 +132,7 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
     groups = of_labels(rows, columns.labels)
     check_levels(rows)
     check_rows(groups, columns, estimator.validation)
-    for group in groups:
-        check_goes_on(columns, group.index, rows.form.grouping)
+    check_goes_on(columns, groups, rows.form.grouping)
     say_uneven(groups, columns, rows.form.grouping, stacklevel=6)
     say_unlike_steps(groups, rows.form.grouping)
     check_season(groups, season or 0, estimator.validation)

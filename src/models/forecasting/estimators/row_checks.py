@@ -60,8 +60,8 @@ def say_uneven(groups: Sequence[Group], columns: Columns, grouping: Grouping, *,
     uneven = [group for group in groups if is_uneven(group)]
     if not uneven:
         return
-    index: Any = uneven[0].index
-    noun, how = _uneven_in_words(index, columns, grouping)
+    indices = [group.index for group in (uneven[0], *groups) if group.index is not None]
+    noun, how = _uneven_in_words(indices, columns, grouping)
     more = f" and in {len(uneven) - 1} more" if len(uneven) > 1 else ""
     where = "" if len(groups) == 1 else f" in series {uneven[0].key}{more}"
     counted = ", in the season too" if _counts_in_season(columns) else ""
@@ -194,11 +194,13 @@ def _goes_on_in_working_days(index: Any, columns: Columns) -> bool:
     return not columns.by_times or step_of(times[-TAIL:]) is not None
 
 
-def _uneven_in_words(index: Any, columns: Columns, grouping: Grouping) -> tuple[str, str]:
-    """Returns what an uneven index holds, and what to do; of working days also how forecasts go on."""
+def _uneven_in_words(indices: Sequence[Any], columns: Columns, grouping: Grouping) -> tuple[str, str]:
+    """Returns what the first of several indices holds, an uneven one, and what to do; of working days also how
+    forecasts go on."""
+    index = indices[0]
     if index.dtype.kind == "f":
         return "numbers", f"read the values at even ones, with {way_to_interpolate(grouping)} say"
     if index.dtype.kind in "iu":
-        return "numbers", f"put in empty rows for missing numbers, with {way_to_fill(index, grouping)} say"
+        return "numbers", f"put in empty rows for missing numbers, with {way_to_fill(index, indices, grouping)} say"
     labels = f"forecasts {GO_ON}; " if _goes_on_in_working_days(index, columns) else ""
-    return "times", f"{labels}put in empty rows for missing times, with {way_to_fill(index, grouping)} say"
+    return "times", f"{labels}put in empty rows for missing times, with {way_to_fill(index, indices, grouping)} say"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 15  # of working days: three weeks
 MOST_TOGETHER = 5  # missing working days side by side, as where all is closed for a week
 MOST_MISSING = 0.1  # of all working days from the first row to the last
+WORKING_DAYS = 'asfreq("B")'  # the call of pandas that fills them
 CHANGE_OF_CLOCKS = np.timedelta64(1, "h")  # of the time of day in UTC, where a zone has summer time
 
 
@@ -51,4 +52,4 @@ def fill_call(index: Any) -> str:
     if index.dtype.kind == "m":
         return 'resample("STEP").asfreq()'
     working = index.dtype.kind == "M" and skips_working_days(index) and len(set(index.time)) == 1
-    return 'asfreq("B")' if working else "asfreq"
+    return WORKING_DAYS if working else "asfreq"
