@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 
 from models import LastValueForecaster, VARForecaster
+from models.forecasting.estimators import following
+from models.forecasting.index.steps import index_in_step
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the (times|numbers|spans of time) of the index are uneven"),
@@ -146,6 +148,27 @@ def test_a_model_saved_without_its_longest_step_knows_those_of_its_last_rows(clo
     LastValueForecaster.load(tmp_path / "model").update(pd.Series(0.0, [201]))
     with pytest.warns(UserWarning, match="new_rows begins at 210"):
         LastValueForecaster.load(tmp_path / "model").update(pd.Series(0.0, [210]))
+
+
+def test_rows_in_another_unit_of_time_are_as_far_apart() -> None:
+    data = table(INDICES["days"])
+    new = data[100:].set_axis(data.index[100:].as_unit("s"))
+    forecaster = fitted(data).update(new[:5])
+    with pytest.warns(UserWarning, match="new_rows begins at 2024-04-18"):
+        forecaster.update(new[8:])
+
+
+def test_an_update_asks_once_whether_an_uneven_end_tells_its_next_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, asked = table(INDICES["days"]), []
+
+    def counted(tail: Any, horizon: int) -> Any:
+        asked.append(horizon)
+        return index_in_step(tail, horizon)
+
+    forecaster = fitted(data)
+    monkeypatch.setattr(following, "index_in_step", counted)
+    forecaster.update(data[100:])
+    assert asked == [20]
 
 
 def test_months_of_unlike_lengths_are_counted_as_months() -> None:

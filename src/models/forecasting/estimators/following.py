@@ -222,11 +222,13 @@ def following(rows: Rows, form: Form, positions: Mapping[Any, Position]) -> Rows
 
 
 def _say_late(groups: Sequence[Group], positions: Mapping[Any, Position], name: str, *, stacklevel: int) -> None:
-    """Warns of series that begin late after an end that does not tell the next row."""
+    """Warns of series that begin late after an end that does not tell the next row. Whether it does takes longest to
+    see, and is asked last."""
     late = {}
     for group in groups:
         tail, longest = positions[group.key].tail, positions[group.key].longest
-        if group.index is not None and told_ahead(tail, 1) is None and begins_late(group.index, tail, longest):
+        further = group.index is not None and begins_late(group.index, tail, longest)
+        if further and told_ahead(tail, 1) is None:
             late[group.key] = group.index, tail
     say_late(late, name, len(positions), stacklevel=stacklevel + 1)
 

@@ -20,8 +20,8 @@ def longest_step(before: float, tail: Any, index: Any) -> float:
     names. Either may be None."""
     if index is None or contents(index) == "names":
         return 0.0
-    joined = index if tail is None else tail[-1:].append(index)
-    return float(_steps(joined).max(initial=before))
+    steps = _steps(index) if tail is None else _steps(tail[-1:], index)
+    return float(steps.max(initial=before))
 
 
 def begins_late(index: Any, tail: Any, longest: float) -> bool:
@@ -35,19 +35,21 @@ def begins_late(index: Any, tail: Any, longest: float) -> bool:
     """
     if tail is None or contents(index) != contents(tail) or contents(tail) == "names" or len(tail) < 2:
         return False
-    *before, joint = _steps(tail.append(index[:1]))
-    usual = float(np.median(before))
-    alike = np.mean(np.abs(np.subtract(before, usual)) <= UNLIKE * usual) >= 0.5
-    return bool(alike and joint >= MISSED * usual and joint > (1 + UNLIKE) * longest)
+    steps = _steps(tail, index[:1])
+    before, joint = steps[:-1], steps[-1]
+    usual = np.sort(before)[len(before) // 2]
+    alike = np.abs(before - usual) <= UNLIKE * usual
+    return bool(alike.mean() >= 0.5 and joint >= MISSED * usual and joint > (1 + UNLIKE) * longest)
 
 
-def _steps(index: Any) -> np.ndarray:
-    """Returns how far neighbours of an index lie apart, (step,), times and spans in seconds."""
-    if holds_periods(index):
-        return np.diff(index.asi8)
-    if index.dtype.kind in "mM":
-        return np.diff(index.asi8) / (np.timedelta64(1, "s") / np.timedelta64(1, index.unit))
-    return np.diff(index.to_numpy().astype(np.float64 if index.dtype.kind == "f" else np.int64))
+def _steps(*parts: Any) -> np.ndarray:
+    """Returns how far neighbours of an index lie apart, which is given in parts, (step,), times and spans in
+    seconds."""
+    if parts[0].dtype.kind in "mM":
+        places = np.concatenate([part.asi8.view(f"m8[{part.unit}]") for part in parts])
+        return np.diff(places) / np.timedelta64(1, "s")
+    places = np.concatenate([part.asi8 if holds_periods(part) else part.to_numpy() for part in parts])
+    return np.diff(places.astype(np.int64 if places.dtype.kind in "iu" else np.float64))
 
 
 def say_late(late: Mapping[Any, tuple[Any, Any]], name: str, series: int, *, stacklevel: int) -> None:
