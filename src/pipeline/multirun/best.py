@@ -45,7 +45,8 @@ def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None,
     a stop, is taken back.
 
     tested: False where the test error is not to be looked at. whole: the sweep has finished. In an unfinished sweep
-    another job may yet be better, and MLflow keeps parameters as first logged, so the settings wait for the end.
+    another job may yet be better or on other data, and MLflow keeps what was logged, so settings and errors wait for
+    the end.
     """
     if not children or comparison is None:
         return
@@ -55,9 +56,9 @@ def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None,
         return
     best, error = best_child(children, comparison)
     run.tags({"best.run": best.info.run_id, "best.name": str(best.info.run_name)})
-    settings = {f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")}
-    if whole:
-        run.parameters(settings)
+    if not whole:
+        return
+    run.parameters({f"best.{k}": v for k, v in best.data.params.items() if not k.startswith("tracking.")})
     run.client.log_metric(run.id, f"best/{comparison.chosen_by}", error)
     if tested:
         run.client.log_metric(run.id, f"best/{comparison.column}", best.data.metrics[comparison.metric])

@@ -110,6 +110,13 @@ def of_contender(name: str) -> tuple[dict[str, str], dict[str, Any]]:
     return {group.removeprefix("override /"): choice for group, choice in chosen}, file
 
 
+def of_recipe() -> dict[str, str]:
+    """Returns the choices of the groups of a contender that the recipe of forecasts makes where none is typed."""
+    file: Any = OmegaConf.to_container(OmegaConf.load(conf_folder() / "recipe" / "psrnn.yaml"))
+    chosen = {key: choice for each in file["defaults"] if isinstance(each, dict) for key, choice in each.items()}
+    return {group: chosen[f"/{group}"] for group in ("data", "model")}
+
+
 def said_by(overrides: str) -> set[str]:
     """Returns what was typed for a trial. For a contender the choices of groups that its file makes are added."""
     typed = set(words_of(overrides))
@@ -161,7 +168,7 @@ def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
     trials, asked = among_first(trials_of(search), asked)
     trials = with_what_was_asked(trials, asked)
     best = best_of(trials)
-    typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
+    typed, error = of_recipe() | typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
     which = f"the least of the {len(trials)} trials that finished" + (f" and have {' '.join(asked)}" if asked else "")
     told = f"trial {best['trial']} of {search}, {error}"
     if "contender" in typed and contender_file(typed["contender"]).resolve() == file.resolve():

@@ -21,6 +21,7 @@ from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.locks import file_lock
 from pipeline.host.process import command_line
 from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
+from pipeline.multirun.checks import planned
 from pipeline.multirun.sweep_mark import sweep_mark
 from pipeline.multirun.trials import trial_table
 from pipeline.systems.registry import function, system
@@ -42,12 +43,14 @@ from pipeline.tracking.store import experiment_id, newest_run, open_store, runs_
 
 def experiment_name(config: DictConfig) -> str:
     """Returns the name of the experiment that the jobs are kept under, the same as of a single run: for jobs on one
-    table the name of its file, for studies the name of their recipe, where nothing else is named."""
+    table the name of its file, for studies the name of their recipe, where nothing else is named. Of several data sets
+    it has all names, as "mocap-swimmer"."""
     choices = config.hydra.runtime.choices
     if system(config.recipe).comparison is None:
         return str(config.tracking.experiment or choices.get("experiment") or config.recipe)
     table = OmegaConf.select(config, "data.path") if choices.get("data") == "table" else None
-    data = Path(str(table)).name.split(".")[0] if table else choices.get("data")
+    swept = "-".join(planned(config).get("data", ()))
+    data = Path(str(table)).name.split(".")[0] if table else swept or choices.get("data")
     return str(config.tracking.experiment or choices.get("experiment") or data or config.recipe)
 
 
@@ -267,14 +270,14 @@ def had_limits(children: list[MlflowRun]) -> bool:
 def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
     """Returns the last lines of a multirun: its jobs, the best of them, its name and where to look."""
     own = run.client.get_run(run.id)
-    name, planned = str(own.info.run_name), int(own.data.tags.get("jobs.planned", 0))
+    name, wanted = str(own.info.run_name), int(own.data.tags.get("jobs.planned", 0))
     comparison = comparison_of(finished)
     compared = [child for child in finished if is_compared(child, comparison)]
     pruned = len(children) - len(finished) - failed
     stopped = len(stopped_before_end(children))
     counts = {"stopped": stopped, "pruned": pruned}
     said = "".join(f", {number} {what}" for what, number in counts.items() if number)
-    of = f" of {planned}" if len(children) < planned else ""
+    of = f" of {wanted}" if len(children) < wanted else ""
     noun = "job" if len(children) == 1 and not of else "jobs"
     words = f"{len(children)}{of} {noun}, {failed - stopped} failed{said}"
     best = [best_in_words(run.client, compared, comparison)] if compared and comparison is not None else []

@@ -106,9 +106,9 @@ def load_model(uri: str, **settings: Any) -> Any:
 def keep_model(run: Run, model: TrainedModel, tracking: Any, comparison: Comparison) -> str | None:
     """Logs parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
-    true: both. best, in a multirun: the parameters if no sibling on the same data set has a better `model.error` so far, in
-    place of that sibling's; the parent logs the model of the best at its end. false: neither. A single run registers
-    its model under `tracking.register`; of a multirun the parent registers the best.
+    true: both. best, in a multirun: the parameters if no sibling on the same data set has a better `model.error` so
+    far, in place of that sibling's; the parent logs the model of the best at its end. false: neither. A single run
+    registers its model under `tracking.register`; of a multirun the parent registers the best.
     """
     if not keeps_models(tracking):
         return None

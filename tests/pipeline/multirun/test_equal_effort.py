@@ -239,6 +239,17 @@ def test_a_setting_with_a_space_comes_through(exported, tmp_path) -> None:
     assert OmegaConf.load(file).data.time == "the hour"
 
 
+def test_a_search_that_typed_neither_model_nor_data_has_those_of_the_recipe(exported, tmp_path) -> None:
+    table: Any = pd.read_csv(exported)
+    table["overrides"] = "+experiment=tune size=tiny features.count=7"
+    table.to_csv(exported, index=False)
+    file = tmp_path / "found.yaml"
+    write_contender(str(exported), file)
+    assert "# psrnn on mocap: trial" in file.read_text(encoding="utf-8")
+    assert {"override /data": "mocap"} in OmegaConf.load(file).defaults
+    assert OmegaConf.load(file).features.count == 7
+
+
 def test_the_best_trial_is_the_one_of_least_error_on_one_data_set(exported, tmp_path) -> None:
     """A table stands by data set and arm, so that its first row says nothing of the others."""
     trials: Any = pd.read_csv(exported).assign(data=["mocap", "swimmer", float("nan")], arm=["gru", "lstm", "gru"])

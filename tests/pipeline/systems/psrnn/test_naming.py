@@ -103,10 +103,11 @@ def test_the_name_of_a_run_fits_into_a_database() -> None:
 
 
 def test_a_multirun_over_one_table_is_kept_with_its_runs() -> None:
-    def where(path: str | None) -> str:
-        hydra = {"runtime": {"choices": {"data": "table"}}}
+    def where(path: str | None, *overrides: str, data: str = "table") -> str:
+        hydra = {"runtime": {"choices": {"data": data}}, "sweeper": {}, "overrides": {"task": list(overrides)}}
         own = {"recipe": "psrnn", "data": {"path": path}, "tracking": {"experiment": None}, "hydra": hydra}
         return experiment_name(OmegaConf.create(own))
 
     assert where("/there/readings.2020.csv") == "readings"
     assert where(None) == "table"
+    assert where(None, "data=swimmer,lorenz96", "seed=0,1", data="mocap") == "swimmer-lorenz96"
