@@ -91,6 +91,12 @@ def test_known_values_in_another_form_are_told_the_form(case: str) -> None:
     assert len(fitted.predict(3, known=shops("south", "north", index=TO_COME))) == 6
 
 
+def test_known_values_of_other_rows_are_told_the_series() -> None:
+    fitted = VARForecaster(orders=2, covariates="promo").fit(shops("north", "south"))
+    with pytest.raises(ValueError, match=r"^known must hold promo for the 1 row to come of series north, got 3 rows$"):
+        fitted.predict(1, known=shops("south", "north", index=TO_COME))
+
+
 def test_a_table_of_groups_for_a_list_of_series_is_told_that_a_list_is_wanted() -> None:
     parts = [part.droplevel(0) for _, part in shops("north", "south").groupby(level=0)]
     fitted = VARForecaster(orders=2, covariates="promo").fit(parts)

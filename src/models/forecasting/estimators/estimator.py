@@ -53,7 +53,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
     * standardise: "all" gives each column one unit, its mean and standard deviation over all series; "each" gives each
       series its own, of the part of it that is fitted to (a column that is constant there: its mean and 1), in all
       columns but the covariates; `fit` refuses series with fewer than 10 values of a target there. Then errors of small
-      series count as much as those of large ones, intervals are as wide as their series varies, and `forecaster_`
+      series count as much as those of large ones, intervals are a common width times that unit, and `forecaster_`
       works in these units. A series of X has the units of the group of `fit` with its name; where `fit` had one series
       without a name, an X that is no list and has no names has those of that one. Any other has those of its own rows,
       of 10 values of a target at least that are not all alike, and one of another column: of all rows in `predict`,

@@ -98,7 +98,7 @@ def known_ahead(
         if given is not None:
             raise ValueError("this forecaster was fitted without covariates; leave known out")
         return {key: Group(key, np.zeros((horizon, 0)), None) for key in positions}
-    wanted = f"known must hold {_columns(labels)} for the {horizon} rows to come"
+    wanted = f"known must hold {_columns(labels)} for the {horizon} row{'s' * (horizon > 1)} to come"
     if given is None:
         raise ValueError(wanted)
     rows = read(given, name="known", labels=labels)
@@ -108,7 +108,7 @@ def known_ahead(
     _check_same_series(groups, positions, wanted)
     for key, position in positions.items():
         (groups[key],) = in_zone([groups[key]], [position.tail], "known")
-        _check_known(groups[key], position.tail, horizon, wanted)
+        _check_known(groups[key], position.tail, horizon, wanted + f" of series {key}" * (len(positions) > 1))
     _say_late([groups[key] for key in positions], positions, "known", stacklevel=4)
     return {key: groups[key] for key in positions}
 
