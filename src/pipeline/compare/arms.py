@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -46,6 +47,12 @@ def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
 def words_of(overrides: str) -> list[str]:
     """Returns the overrides of a job that stand in a line; a value may have spaces, as `data.time="the hour"` has."""
     return OVERRIDE.split(overrides)
+
+
+def data_of(tags: Mapping[str, str]) -> tuple[str, str]:
+    """Returns what tells the data sets of jobs apart: their name, and the file that was given, as two may have one
+    name. tags: of a job."""
+    return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", "")
 
 
 def given(overrides: Sequence[str]) -> dict[str, str]:

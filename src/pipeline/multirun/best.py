@@ -8,6 +8,7 @@ from pathlib import Path
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 
+from pipeline.compare.arms import data_of
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.systems.registry import function, system
@@ -33,9 +34,9 @@ def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[Mlflo
 def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
     """Returns the jobs in groups of one data set, by their names. Errors on unlike data cannot be compared, so each
     group has a best job of its own. Parts that `data.seed` draws anew are of one data set."""
-    groups: dict[str, list[MlflowRun]] = {}
+    groups: dict[tuple[str, str], list[MlflowRun]] = {}
     for child in children:
-        groups.setdefault(child.data.tags["data"], []).append(child)
+        groups.setdefault(data_of(child.data.tags), []).append(child)
     return [groups[name] for name in sorted(groups)]
 
 

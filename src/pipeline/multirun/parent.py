@@ -66,8 +66,8 @@ def refuse_to_resume(client: MlflowClient, where: str, mark: str) -> None:
     if finished is not None:
         raise FinishedBefore(nothing_left("multirun", finished))
     raise PipelineError(
-        "resume=true: no unfinished multirun has this command line, these settings and this data; start without "
-        "resume, or with resume=auto"
+        "resume=true: no unfinished multirun has this command line and these settings; start without resume, or with "
+        "resume=auto"
     )
 
 
@@ -89,8 +89,8 @@ def still_unfinished(client: MlflowClient, former: MlflowRun, lock: ExitStack) -
 
 
 def parent_run(config: DictConfig, lock: ExitStack) -> Run:
-    """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line and the same
-    tables that did not finish, if there is one. No other process can go on with it until the lock is closed.
+    """Returns a new parent. With resume=true or auto it returns the newest parent of the same command line that did not
+    finish, if there is one. No other process can go on with it until the lock is closed.
 
     With resume=true and no such parent it raises FinishedBefore where the sweep has finished, and else PipelineError;
     PipelineError also where that parent still goes on in another process.
@@ -156,7 +156,12 @@ def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_he
 
 
 def children_of(client: MlflowClient, run: Run) -> list[MlflowRun]:
-    return list(runs_newest_first(client, [run.experiment_id], f"tags.`{PARENT}` = '{run.id}'"))
+    """Returns the jobs of a multirun, of each number the newest: one that finished is run again where its data changed
+    before the multirun went on."""
+    newest: dict[str, MlflowRun] = {}
+    for child in runs_newest_first(client, [run.experiment_id], f"tags.`{PARENT}` = '{run.id}'"):
+        newest.setdefault(child.data.tags.get("job", child.info.run_id), child)
+    return list(newest.values())
 
 
 def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | None, status: str) -> bool:

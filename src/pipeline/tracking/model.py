@@ -17,6 +17,7 @@ from mlflow.models import Model
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.tracking import MlflowClient
 
+from pipeline.compare.arms import data_of
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.host.locks import file_lock
@@ -158,8 +159,8 @@ def keep_if_best(run: Run, model: TrainedModel, parent: str, comparison: Compari
     found = run.client.search_runs(
         [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.{BEST_SO_FAR} != ''"
     )
-    data = run.client.get_run(run.id).data.tags["data"]
-    siblings = [sibling for sibling in found if sibling.data.tags["data"] == data]
+    data = data_of(run.client.get_run(run.id).data.tags)
+    siblings = [sibling for sibling in found if data_of(sibling.data.tags) == data]
     ranks = [comparison.rank(float(sibling.data.tags[BEST_SO_FAR])) for sibling in siblings]
     if not math.isfinite(model.error) or any(other <= comparison.rank(model.error) for other in ranks):
         return

@@ -171,7 +171,7 @@ def nothing_left(what: str, run: MlflowRun) -> str:
 def begins_anew(what: str, finished: MlflowRun | None) -> str:
     """Returns the sentence of resume=auto where nothing is unfinished. finished: the newest like it, or None."""
     if finished is None:
-        return f"resume=auto: no {what} of these settings and this data is there to go on with; a new one begins"
+        return f"resume=auto: no {what} of these settings is there to go on with; a new one begins"
     return (
         f"resume=auto: the {what} {finished.info.run_name} ({finished.info.run_id}) has finished already; a new one "
         "begins (resume=true would leave it at that)"

@@ -86,7 +86,7 @@ TINY = (
     "tracking.detail=summary",
 )  # fmt: skip
 SWEEP = ("-m", *TINY, "sampler=iid,orthogonal")
-NOTHING = "resume=auto: no {} of these settings and this data is there to go on with; a new one begins"
+NOTHING = "resume=auto: no {} of these settings is there to go on with; a new one begins"
 
 
 def test_what_has_finished_says_so_and_auto_begins_or_goes_on(run_pipeline, client, monkeypatch) -> None:

@@ -244,7 +244,7 @@ def test_a_search_that_typed_neither_model_nor_data_has_those_of_the_recipe(expo
     table["overrides"] = "+experiment=tune size=tiny features.count=7"
     table.to_csv(exported, index=False)
     file = tmp_path / "found.yaml"
-    write_contender(str(exported), file)
+    write_contender(str(exported), file, ["model=psrnn"])
     assert "# psrnn on mocap: trial" in file.read_text(encoding="utf-8")
     assert {"override /data": "mocap"} in OmegaConf.load(file).defaults
     assert OmegaConf.load(file).features.count == 7

@@ -13,7 +13,9 @@ import pytest
 
 from command_lines import started
 from pipeline.host.devices import gpu_of_job, pick_device
+from pipeline.multirun.parent import children_of
 from pipeline.systems.psrnn import recipe as psrnn
+from pipeline.tracking.run import Run
 from warm_processes import ended
 
 QUICK = (
@@ -92,6 +94,25 @@ def test_a_job_that_fails_again_is_marked_once_and_goes_on_when_it_can(
     whole = {"jobs": "2", "jobs.failed": "0", "jobs.pruned": "0", "jobs.stopped": "0", "jobs.planned": "2"}
     assert outcome(client) == ("FINISHED", whole, {"0": "FINISHED", "1": "FINISHED"})
     assert runs(client)[1]["0"].info.end_time == before["0"].info.end_time
+
+
+def test_a_job_that_finished_on_another_table_is_run_again(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:
+    """The parent counts each job once, on the file as it is now."""
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "first.csv", 1)
+    sweep = ("-m", "data=table", "data.path=first.csv,second.csv", *QUICK)
+    assert "job 1 failed" in run_pipeline(*sweep).error
+    before = runs(client)[1]["0"]
+    for name, seed in (("first", 3), ("second", 2)):
+        write_table(tmp_path / f"{name}.csv", seed)
+    found = started([sys.executable, "-m", "pipeline", *sweep, "resume=true"], folder=tmp_path)
+    assert found.status == 0, found.err
+    (parent,) = client.search_runs([before.info.experiment_id], "tags.jobs != ''")
+    assert (parent.info.status, parent.data.tags["jobs"]) == ("FINISHED", "2")
+    jobs = children_of(client, Run(client, parent.info.run_id))
+    assert sorted(child.data.tags["job"] for child in jobs) == ["0", "1"]
+    (now,) = [child for child in jobs if child.data.tags["job"] == "0"]
+    assert now.data.tags["data.checksum"] != before.data.tags["data.checksum"]
 
 
 def test_a_fault_of_ours_shows_where_it_is_and_is_marked(run_pipeline, client, tmp_path: Path, monkeypatch) -> None:

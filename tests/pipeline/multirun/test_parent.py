@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -171,6 +172,15 @@ def test_studies_have_no_model_to_register(client) -> None:
     parent = Run(client, client.create_run(client.create_experiment("studies")).info.run_id)
     with pytest.raises(PipelineError, match=r"tracking\.register=walks: these jobs make no model; leave it out"):
         keep_best(parent, [], None, "walks")
+
+
+def test_two_tables_of_one_name_are_two_data_sets() -> None:
+    def job(path: str) -> Any:
+        tags = {"data": "table", "given": json.dumps({"data.path": path, "seed": "1"})}
+        return SimpleNamespace(data=SimpleNamespace(tags=tags))
+
+    groups = best.by_data([job("a/table.csv"), job("b/table.csv"), job("a/table.csv")])
+    assert [len(group) for group in groups] == [2, 1]
 
 
 def test_of_each_data_set_the_best_job_is_kept_and_none_is_the_best_of_all(client, monkeypatch) -> None:
