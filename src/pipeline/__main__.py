@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import signal
 import sys
 import traceback
@@ -14,7 +13,7 @@ from typing import Any
 from pipeline.host.process import TRACEBACK, prepare_environment
 from pipeline.host.signals import OF_SIGNALS
 from pipeline.host.torchrun import joined_ranks, launched
-from pipeline.settings.messages import expected_errors, line_of_run
+from pipeline.settings.messages import expected_errors, line_of_run, quoted
 
 PROJECT = "orthogonal-psrnn"
 NOTHING_KEPT = "no run is kept that could be resumed"
@@ -27,12 +26,6 @@ def version_line() -> str:
     """Returns name and version of this project, of Python and of the libraries that decide what a run does."""
     versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in VERSIONS_OF)]
     return f"{PROJECT} {version(PROJECT)} ({', '.join(versions)})"
-
-
-def quoted(value: str) -> str:
-    """Returns a value as a text in Hydra's grammar, whatever stands in it."""
-    doubled = re.sub(r"(\\+)(?='|$)", r"\1\1", value)  # a backslash before a quote would take it for its own
-    return "'{}'".format(doubled.replace("'", r"\'"))
 
 
 def with_shorthands(arguments: list[str]) -> list[str]:

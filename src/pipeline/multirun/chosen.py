@@ -131,7 +131,8 @@ def with_what_was_asked(trials: pd.DataFrame, asked: Sequence[str]) -> pd.DataFr
     data = trials["data"] if "data" in trials else [None] * len(trials)
     said = [said_by(str(typed)) | {f"data={name}"} for typed, name in zip(trials["overrides"], data, strict=True)]
     if not any(each.startswith("model=") for own in said for each in own):  # a search of the model of the recipe
-        said = [own | {f"model={of_recipe()['model']}"} for own in said]
+        usual = f"model={of_recipe()['model']}"
+        said = [own | {usual} for own in said]
     found: Any = trials[[set(asked) <= each for each in said]]
     if found.empty:
         raise PipelineError(f"no trial that finished has {' '.join(asked) or 'a validation error'}")

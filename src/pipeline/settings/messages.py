@@ -105,14 +105,18 @@ def is_unexplained(error: BaseException) -> bool:
     return package in OF_NUMBERS
 
 
-def in_quotes(text: str) -> str:
-    """Returns a text in the quotation marks that Hydra needs.
+def quoted(text: str, mark: str = "'") -> str:
+    """Returns a text between the marks " or ' as Hydra needs it, which OmegaConf may replace parts of.
 
-    A quotation mark, an end and what OmegaConf would replace take a backslash. The backslashes just before these are
-    doubled; others stay.
+    A mark takes a backslash. The backslashes just before it and at the end are doubled; others stay.
     """
-    escaped = re.sub(r"(\\*)(\$\{)", r"\1\1\\\2", text)
-    return '"{}"'.format(re.sub(r"(\\+)$", r"\1\1", re.sub(r'(\\*)"', r'\1\1\\"', escaped)))
+    escaped = re.sub(rf"(\\*){mark}", rf"\1\1\\{mark}", text)
+    return mark + re.sub(r"(\\+)$", r"\1\1", escaped) + mark
+
+
+def in_quotes(text: str) -> str:
+    """Returns a text as `quoted` gives it, of which OmegaConf replaces nothing: what it would takes a backslash too."""
+    return quoted(re.sub(r"(\\*)(\$\{)", r"\1\1\\\2", text), '"')
 
 
 def in_a_setting(value: Any) -> str:
