@@ -192,13 +192,13 @@ class VAR:
     def fit(self, problem: Problem) -> Fitted:
         """Returns the autoregression of the chosen order and ridge, and these: of orders whose errors are rounding
         (`least_error`) the first. Raises ValueError as `fit_autoregression`."""
-        fits = self.by_order(problem)
+        fits = self.candidates(problem)
         models: list[Any] = [fitted.model for fitted in fits]
         errors = [one_step_error(model, problem.validation) for model in models]
         rounding = least_error(problem.validation.values, problem.validation.scored)
         return fits[first_of_least(errors, rounding, within=1.0)]
 
-    def by_order(self, problem: Problem) -> list[Fitted]:
+    def candidates(self, problem: Problem) -> list[Fitted]:
         """Returns the autoregression of each order that the data are long enough for, in the order of `orders`, with
         the ridge chosen for it. Raises ValueError as `fit`."""
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -150,8 +151,19 @@ class NoStateForecaster(SolvedEstimator):
         return NoState()
 
 
+class ChosenAhead(MethodWithReadout):
+    """Is a forecaster whose method has several candidates, of which forecasts of 1 to 24 steps choose one."""
+
+    @abstractmethod
+    def _method(self) -> KalmanFilter | VAR:
+        """Returns the method, whose `candidates` are chosen from."""
+
+    def _alone(self, problem: Problem, *, leads: int) -> Fitted:
+        return least_ahead(self._method().candidates(problem), problem.validation, leads=leads)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class KalmanForecaster(MethodWithReadout):
+class KalmanForecaster(ChosenAhead):
     """Forecasts by a Kalman filter that subspace identification finds.
 
     blocks: rows of past and of future that states are found from, a number or several to choose from. orders: sizes of
@@ -167,12 +179,9 @@ class KalmanForecaster(MethodWithReadout):
         blocks, orders = (sorted(whole_numbers(name, getattr(self, name))) for name in ("blocks", "orders"))
         return KalmanFilter(blocks=blocks, orders=orders)
 
-    def _alone(self, problem: Problem, *, leads: int) -> Fitted:
-        return least_ahead(self._method().candidates(problem), problem.validation, leads=leads)
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VARForecaster(MethodWithReadout):
+class VARForecaster(ChosenAhead):
     """Forecasts by a vector autoregression with a ridge.
 
     orders: numbers of recent rows that the next one is a linear map of, one or several to choose from, by forecasts of
@@ -193,9 +202,6 @@ class VARForecaster(MethodWithReadout):
 
     def _method(self) -> VAR:
         return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))
-
-    def _alone(self, problem: Problem, *, leads: int) -> Fitted:
-        return least_ahead(self._method().by_order(problem), problem.validation, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -138,7 +138,7 @@ def test_of_orders_whose_errors_are_rounding_var_takes_the_first(dtype: torch.dt
     part = MaskedSequences(values, mask, scored_steps(mask, first_step=20))
     var = VAR(orders=[2, 4, 8, 16], ridges=[1e-12])
     problem = autoregressive_problem(part, part)
-    errors = [one_step_error(fitted.model, part) for fitted in var.by_order(problem)]  # pyright: ignore[reportArgumentType]
+    errors = [one_step_error(fitted.model, part) for fitted in var.candidates(problem)]  # pyright: ignore[reportArgumentType]
     assert errors[0] > min(errors)
     assert var.fit(problem).chosen["order"] == 2
 
@@ -152,7 +152,7 @@ def test_of_several_orders_each_lower_one_is_fitted_once(monkeypatch: pytest.Mon
 
     singles = [VAR(orders=[order], ridges=[1e-2, 1.0]).fit(problem) for order in (1, 8, 3, 20)]
     monkeypatch.setattr("models.baselines.autoregression.maps_of_each", noted)
-    several = VAR(orders=[1, 8, 3, 20], ridges=[1e-2, 1.0]).by_order(problem)
+    several = VAR(orders=[1, 8, 3, 20], ridges=[1e-2, 1.0]).candidates(problem)
     assert sorted(fitted) == list(range(1, 17))
     for single, one in zip(singles, several, strict=True):
         assert one.chosen == single.chosen

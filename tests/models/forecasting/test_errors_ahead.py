@@ -35,7 +35,7 @@ def part(rows: int, *, gap: bool = False) -> MaskedSequences:
 @pytest.fixture(scope="module")
 def fits() -> list[Fitted]:
     problem = Problem(part(80), part(40), ReadoutSettings(0, (1.0,), "none"), torch.Generator())
-    return VAR(orders=[1, 3], ridges=[1e-2, 10.0]).by_order(problem)
+    return VAR(orders=[1, 3], ridges=[1e-2, 10.0]).candidates(problem)
 
 
 @torch.no_grad()

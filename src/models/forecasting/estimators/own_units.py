@@ -16,7 +16,7 @@ from models.forecasting.estimators.held_out import cut
 from models.forecasting.estimators.input import Group
 from models.forecasting.estimators.position import Position
 from models.forecasting.estimators.series_units import in_units
-from models.forecasting.estimators.unlike_series import FEWEST
+from models.forecasting.estimators.unlike_series import FEWEST, and_more
 from models.forecasting.series import units_of
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 
@@ -70,8 +70,7 @@ def _say_far_off(groups: Sequence[Group], after: Sequence[np.ndarray], columns: 
     if len(groups) < 2 or not far.any():
         return
     place, column = map(int, np.unravel_index(int(sizes.argmax()), sizes.shape))
-    others = int(far.sum()) - 1
-    more = f", and {others} more series {'is' if others == 1 else 'are'} beyond {FAR_OFF:g}" if others else ""
+    more = and_more(int(far.sum()) - 1, f"beyond {FAR_OFF:g}")
     warnings.warn(
         f"column {columns.targets[column]} of series {groups[place].key} lies up to {sizes.max():.3g} standard "
         f"deviations of the rows fitted to from their mean in the validation part{more}; its errors outweigh those of "

@@ -67,6 +67,11 @@ def _spreads(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return own, counts
 
 
+def and_more(others: int, what: str) -> str:
+    """Returns ", and 2 more series are as narrow" for 2 others and what is said of them; nothing for none."""
+    return f", and {others} more series {'is' if others == 1 else 'are'} {what}" if others else ""
+
+
 def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Form, *, share: float, off: str) -> bool:
     """Returns whether there are narrow series (`narrow_series`), and warns of the narrowest by its target.
 
@@ -76,7 +81,7 @@ def say_unlike_spreads(groups: Sequence[Group], targets: Sequence[Any], form: Fo
     found = narrow_series(parts) if len(groups) > 1 else None
     if found is None:
         return False
-    more = f", and {found.others} more series {'is' if found.others == 1 else 'are'} as narrow" if found.others else ""
+    more = and_more(found.others, "as narrow")
     warnings.warn(
         f"column {targets[found.column]} has a standard deviation of {found.own:.3g} in series "
         f"{groups[found.series].key}, and of {found.common:.3g} in all, each about its own mean{more}; all share one "
