@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from models.documents.adjacent import AdjacentMixing
+from models.documents.spelling import Spelling
 from models.documents.tokens import NO_BOX, PageTokens
 from models.runtime.parameters import one_of
 from models.runtime.seeding import drawn
@@ -30,8 +31,8 @@ class Architecture:
     document, or of a chunk of it. pages: numbers of pages that are told apart, later ones count as the last. boxes:
     whether the network sees where words stand. norm: "pre" or "post". outputs: classes, or tags, 0 for none. adjacent:
     tokens on each side that are mixed into each before the first layer, 0 for none. places: how the embeddings of
-    positions and coordinates begin, "drawn" each by itself, or "smooth", see `place_table`. Raises ValueError for what
-    cannot be.
+    positions and coordinates begin, "drawn" each by itself, or "smooth", see `place_table`. spelling: whether pieces
+    that are spelt alike share a part of their embeddings, see `Spelling`. Raises ValueError for what cannot be.
     """
 
     vocabulary: int
@@ -47,6 +48,7 @@ class Architecture:
     outputs: int = 0
     adjacent: int = 0
     places: str = "drawn"
+    spelling: bool = False
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "width", "hidden", "layers", "longest", "pages"):
@@ -85,14 +87,15 @@ def place_table(rows: int, width: int, places: str, *, length: float, apart: int
 
 
 class PageEmbedding(nn.Module):
-    """Is e_i = LN(word + position + X[x0] + Y[y0] + X[x1] + Y[y1] + W[x1 − x0] + H[y1 − y0] + page), with dropout
+    """Is e_i = LN(piece + position + X[x0] + Y[y0] + X[x1] + Y[y1] + W[x1 − x0] + H[y1 − y0] + page), with dropout
     (LayoutLM, Xu et al. 2020).
 
     Coordinates are thousandths of the page; a word without a box has a row of its own in each table. Without `boxes`
-    the terms of boxes and pages are left out.
+    the terms of boxes and pages are left out. spelling: the rows of `Spelling`, which is added to the piece where there
+    are any.
     """
 
-    def __init__(self, own: Architecture) -> None:
+    def __init__(self, own: Architecture, spelling: Tensor | None) -> None:
         super().__init__()
         self.words = table(own.vocabulary, own.width)
         self.positions = place_table(own.longest, own.width, own.places, length=ALONG_TEXT)
@@ -101,6 +104,7 @@ class PageEmbedding(nn.Module):
             for _ in range(4 if own.boxes else 0)
         )
         self.pages = table(own.pages, own.width) if own.boxes else None
+        self.spelling = None if spelling is None else Spelling(spelling, own.width, deviation=SPREAD)
         self.norm, self.dropout = nn.LayerNorm(own.width), nn.Dropout(own.dropout)
 
     def forward(self, tokens: PageTokens) -> Tensor:
@@ -111,6 +115,8 @@ class PageEmbedding(nn.Module):
                 f"a document has {int(tokens.lengths.max())} tokens, and longest is {most}; read it in chunks"
             )
         whole = self.words(tokens.ids) + self.positions(tokens.positions)
+        if self.spelling is not None:
+            whole = whole + self.spelling(tokens.ids)
         if self.pages is not None:
             x, y, wide, high = self.sides
             x0, y0, x1, y1 = tokens.boxes.unbind(1)
@@ -145,14 +151,20 @@ class DocumentNetwork(nn.Module):
 
     One guesses hidden tokens, its output weights those of the embedding; the other gives classes or tags.
     First weights are drawn for each part from a generator of its own, so networks that share a part begin with the same
-    weights there.
+    weights there. spelling: of the pieces of the vocabulary, as `spelling_of` gives it, where the architecture has it.
+    Raises ValueError where only one of the two has it, and for another number of pieces.
     """
 
-    def __init__(self, architecture: Architecture, *, seed: int) -> None:
+    def __init__(self, architecture: Architecture, *, seed: int, spelling: Tensor | None = None) -> None:
         super().__init__()
         own = self.architecture = architecture
+        pieces = None if spelling is None else len(spelling)
+        if pieces != (own.vocabulary if own.spelling else None):
+            raise ValueError(
+                f"spelling={own.spelling} of {own.vocabulary} pieces, and the spelling of {pieces} is given"
+            )
         with drawn(seed, "documents/embedding"):
-            self.embedding = PageEmbedding(own)
+            self.embedding = PageEmbedding(own, spelling)
         with drawn(seed, "documents/adjacent"):
             self.adjacent = AdjacentMixing(own.width, own.adjacent) if own.adjacent else None
         self.layers = nn.ModuleList(self._layer(place, seed) for place in range(own.layers))

@@ -105,9 +105,12 @@ class DocumentObjective:
 
 
 class ReadingObjective(DocumentObjective):
-    """Is the weighted cross-entropy of classes, or of tags.
+    """Is the weighted cross-entropy of classes, or of tags, with the weights taken out of what the network says.
 
-    head: "classes" or "tags". power: α of `class_weights`, 0 for equal weights. Raises ValueError for another head.
+    Weights w_c multiply the odds of the classes: the minimum of Σ w_c (−log q_c) is at q_c ∝ w_c p(c) (Elkan 2001, The
+    foundations of cost-sensitive learning, section 2). So q is the softmax of logits + log w here. Rare classes count
+    more while they are learned, and the softmax of the logits alone has the odds of the documents. head: "classes" or
+    "tags". power: α of `class_weights`, 0 for equal weights. Raises ValueError for another head.
     """
 
     def __init__(
@@ -131,13 +134,14 @@ class ReadingObjective(DocumentObjective):
         yield from drawn_batches(self._lengths, self.tokens, generator)
 
     def loss(self, batch: list[int]) -> Loss:
-        """Returns Σ w_c (−log p(c)) over the targets of a batch, with their number."""
+        """Returns Σ w_c (−log q_c) over the targets of a batch, with their number."""
         own = [self.documents[row] for row in batch[rank() :: world()]]
         if not own:
             return no_loss(self.parameters())
         tokens, plans, targets = batch_of(own, self.device)
         logits = getattr(self.model, self.head)(tokens, plans)
         weights = self.weights.to(logits)
+        logits = logits + weights.masked_fill(weights == 0, 1).log()  # a class that never occurs is learned to be rare
         return Loss(nn.functional.cross_entropy(logits, targets, weights, reduction="sum"), float(len(targets)))
 
 

@@ -226,8 +226,9 @@ def load_with(folder: str | Path) -> tuple[DocumentPredictor, dict[str, Any]]:
     refuse_missing(folder, (DESCRIPTION, VOCABULARY, ARRAYS))
     with readable(folder):
         described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-        network = DocumentNetwork(Architecture(**described["architecture"]), seed=0)
         state = read_tensors(folder / ARRAYS)
+        architecture, spelling = Architecture(**described["architecture"]), state.get("embedding.spelling.rows")
+        network = DocumentNetwork(architecture, seed=0, spelling=spelling)
         network.to(state["guess_bias"].dtype).load_state_dict(state)
         vocabulary = read_vocabulary(folder / VOCABULARY, described.get("vocabulary"))
         read = BEFORE | described["reading"]

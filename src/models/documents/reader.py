@@ -14,6 +14,7 @@ from models.documents.examples import Example, examples_in, outputs_of, refuse_u
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, warn_of
+from models.documents.spelling import spelling_of
 from models.documents.tables import predicted_table
 from models.documents.training import Training, tokens_for, train, warn_of_nothing_found
 from models.runtime.estimators import left_as_it_was, seed_of
@@ -55,14 +56,16 @@ class DocumentReader(SavedEstimator):
     one of these for each layer. layout: "boxes", or "text" for a network that does not see where words stand. width,
     heads, hidden, layers, dropout: of the network. adjacent: tokens on each side that are mixed into each before the
     first layer, 0 for none. places: how the embeddings of positions and coordinates begin, "drawn" each by itself, or
-    "smooth", near places alike. pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or for as
-    many as fewer texts allow, which a warning says. lower_case: whether words are read in small letters. max_length:
-    tokens that are read together; longer documents are read in chunks that share `stride` tokens. tokens: of a batch,
-    at least max_length; None for 4096, or for so many fewer that an epoch has 10 updates. guessing: epochs in which
-    hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α of classes and tags, 0 for equal
-    ones. epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better validation loss that end
-    training; the best is kept. held_out: the share of the documents that is held out for that, those with the same
-    words together, 0 for none; a warning says where it is less than one document.
+    "smooth", near places alike. spelling: whether pieces of words that are spelt alike share a part of their embeddings
+    (small letters, first and last three, shape). pieces: numbers of the vocabulary, which the texts must allow; None
+    for 2000, or for as many as fewer texts allow, which a warning says. lower_case: whether words are read in small
+    letters. max_length: tokens that are read together; longer documents are read in chunks that share `stride` tokens.
+    tokens: of a batch, at least max_length; None for 4096, or for so many fewer that an epoch has 10 updates. guessing:
+    epochs in which hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α that classes and
+    tags have in the loss, 0 for equal ones; probabilities stay those of the documents. epochs, learning_rate, warmup,
+    clip: of AdamW. patience: epochs without a better validation loss that end training; the best is kept. held_out: the
+    share of the documents that is held out for that, those with the same words together, 0 for none; a warning says
+    where it is less than one document.
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
@@ -82,6 +85,7 @@ class DocumentReader(SavedEstimator):
     dropout: float = 0.1
     adjacent: int = 0
     places: str = "drawn"
+    spelling: bool = False
     pieces: int | None = None
     lower_case: bool = True
     max_length: int = 2048
@@ -216,8 +220,10 @@ class DocumentReader(SavedEstimator):
         vocabulary = vocabulary_of((text.lower() if lower else text for text in texts), self.pieces, stacklevel=4)
         architecture = Architecture(vocabulary.size, **sizes, longest=longest, boxes=self.layout == "boxes",
                                     dropout=dropout, outputs=len(outputs), places=self.places,
+                                    spelling=yes_or_no("spelling", self.spelling),
                                     adjacent=whole_number("adjacent", self.adjacent, least=0, most=1000))  # fmt: skip
-        network = DocumentNetwork(architecture, seed=seed)
+        spelling = spelling_of(vocabulary) if architecture.spelling else None
+        network = DocumentNetwork(architecture, seed=seed, spelling=spelling)
         reading = Reading(vocabulary, patterns, architecture.layers, longest, stride, lower, seed)
         return DocumentPredictor(network, reading, task, outputs)
 

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
+from models.documents.spelling import features_of
 from models.documents.words import Placed, without_box
 
-SHAPES = (
-    (re.compile(r"[A-Z]"), "X"),
-    (re.compile(r"[a-z]"), "x"),
-    (re.compile(r"\d"), "9"),
-    (re.compile(r"(.)\1+"), r"\1"),
-)
 BINS = 10  # of a coordinate, along a page
 ROWS = 512  # words at a time, whose neighbours are looked for among all of their page
-KNOWN = 2**17  # different words whose features are kept
-
-
-@lru_cache(KNOWN)
-def features_of(word: str) -> tuple[str, ...]:
-    """Returns what is seen of a word: itself in small letters, its first and last three, and its shape."""
-    small, shape = word.lower(), word
-    for pattern, sign in SHAPES:
-        shape = pattern.sub(sign, shape)
-    return f"w={small}", f"<{small[:3]}", f">{small[-3:]}", f"s={shape}"
 
 
 def layout_features(document: Placed) -> list[list[str]]:

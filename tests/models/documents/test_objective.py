@@ -111,6 +111,28 @@ def test_weights_of_classes_by_hand() -> None:
     assert float(class_weights(targets, 3, 0.5)[targets].mean()) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_a_network_that_sees_nothing_learns_the_shares_of_the_tags_whatever_their_weights(power: float) -> None:
+    made, given = network(outputs=5), documents(4)
+    objective = ReadingObjective(made, given, tokens=200, head="tags", power=power)
+    counts = torch.bincount(torch.cat([own.targets for own in given]), minlength=5)
+    assert counts[:4].min() > 0
+    assert len(set(counts[:4].tolist())) > 1
+    assert counts[4] == 0  # a tag that never occurs
+    log_p = torch.zeros(5, dtype=torch.float64, requires_grad=True)
+    made.tags = lambda tokens, _: log_p.expand(len(tokens.starts), 5)  # type: ignore[method-assign]
+    steps = torch.optim.LBFGS([log_p], max_iter=200, line_search_fn="strong_wolfe", tolerance_grad=1e-12)
+
+    def loss() -> torch.Tensor:
+        steps.zero_grad()
+        total = objective.loss([0, 1, 2, 3]).total
+        total.backward()
+        return total
+
+    steps.step(loss)
+    torch.testing.assert_close(log_p.detach().softmax(0), counts.double() / counts.sum(), rtol=0, atol=1e-4)
+
+
 def test_batches_hold_every_document_once_and_no_more_tokens_than_allowed() -> None:
     lengths = [5, 40, 12, 7, 33, 20, 40]
     batches = drawn_batches(lengths, 45, torch.Generator().manual_seed(1))

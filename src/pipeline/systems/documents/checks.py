@@ -103,5 +103,5 @@ def architecture_of(settings: DocumentsConfig, *, vocabulary: int, outputs: int)
         vocabulary, width=own.width, heads=own.heads, hidden=own.hidden, layers=own.layers,
         longest=settings.documents.max_length, boxes=settings.documents.layout == "boxes",
         norm="post" if own.norm == "post" else "pre", dropout=own.dropout, outputs=outputs,
-        adjacent=own.adjacent, places=own.places,
+        adjacent=own.adjacent, places=own.places, spelling=own.spelling,
     )  # fmt: skip

@@ -43,6 +43,7 @@ class EncoderConfig:
     dropout: float = setting(at_least=0, below=1)
     adjacent: int = setting(at_least=0)
     places: str = setting(choices=("drawn", "smooth"))
+    spelling: bool = MISSING
 
 
 @dataclass

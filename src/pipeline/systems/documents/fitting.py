@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from models.documents.network import DocumentNetwork
 from models.documents.objective import GuessingObjective, ReadingObjective
+from models.documents.spelling import spelling_of
 from models.documents.training import tokens_for
 from models.runtime.saved import read_tensors
 from models.runtime.seeding import generator
@@ -65,8 +66,14 @@ def guessed_of(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwo
 def network_of(settings: DocumentsConfig, loaded: Loaded) -> DocumentNetwork:
     """Returns the network with its first weights."""
     outputs = len(outputs_of(settings.documents.task, loaded.data))
-    architecture = architecture_of(settings, vocabulary=loaded.reading.vocabulary.size, outputs=outputs)
-    return DocumentNetwork(architecture, seed=settings.seed).to(DTYPES[settings.dtype]).to(loaded.device)
+    vocabulary = loaded.reading.vocabulary
+    architecture = architecture_of(settings, vocabulary=vocabulary.size, outputs=outputs)
+    spelling = spelling_of(vocabulary) if architecture.spelling else None
+    return (
+        DocumentNetwork(architecture, seed=settings.seed, spelling=spelling)
+        .to(DTYPES[settings.dtype])
+        .to(loaded.device)
+    )
 
 
 def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:
