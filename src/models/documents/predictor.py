@@ -17,6 +17,7 @@ from torch import Tensor
 from models.documents.chunks import Chunk, Reading, named, owners_of, word_counts
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import batch_of
+from models.documents.repeated import repeated
 from models.documents.words import Placed, without_box
 from models.runtime.plain import made_of, plain
 from models.runtime.saved import read_tensors, readable, refuse_missing
@@ -43,7 +44,8 @@ class Tagged(NamedTuple):
     """Holds what a network says of the words of a document.
 
     labels: the most probable tags that are legal, an I behind a B or I of its kind, of the words that are read, which
-    are all where the reading is whole. probabilities: of these, float64 (word,). entities: int64 (word,), the number of
+    are all where the reading is whole; or what `repeated` makes of them. probabilities: of these at that place alone,
+    float64 (word,). entities: int64 (word,), the number of
     the word's entity, from 1 in each document, 0 for none. chunks: in how many the document was read.
     """
 
@@ -76,16 +78,21 @@ class DocumentPredictor:
     """Says what words of documents are, or documents.
 
     network: fitted. reading: how documents are read. head: "tags" of words, or "classes" of documents. outputs: their
-    names. Raises ValueError for a network and a reading that do not fit each other.
+    names. repeated: the least share of the places of the same words, of which all are entities or none, see
+    `models.documents.repeated`; None for places by themselves. Raises ValueError for a network and a reading that do
+    not fit each other, and for a share that is none.
     """
 
     network: DocumentNetwork
     reading: Reading
     head: str
     outputs: tuple[str, ...]
+    repeated: float | None = None
 
     def __post_init__(self) -> None:
         own = self.network.architecture
+        if self.repeated is not None and not 0 < self.repeated <= 1:
+            raise ValueError(f"repeated must be above 0 and at most 1, got {self.repeated}")
         if self.head not in HEADS:
             raise ValueError(f"head must be tags or classes, got {self.head!r}")
         fits = {
@@ -106,12 +113,16 @@ class DocumentPredictor:
         classes, and as `Reading.chunks`; warns of words without a box, of words that are not read, and of documents
         without words.
         """
-        return [tagged(self.outputs, found) for found in self.probabilities(documents, TAGS)]
+        found = self.probabilities(documents, TAGS)
+        return [self._tagged(*own) for own in zip(documents, found, strict=True)]
 
     def labels(self, documents: Sequence[Placed]) -> list[tuple[str, ...]]:
         """Returns the tags of each document, as `tags`, and warns of nothing."""
         with torch.inference_mode(), threads_for(self.network):
-            return [tagged(self.outputs, self._of(document)).labels for document in documents]
+            return [self._tagged(document, self._of(document)).labels for document in documents]
+
+    def _tagged(self, document: Placed, found: Spread) -> Tagged:
+        return tagged(self.outputs, found, document.words, self.repeated)
 
     def classes(self, documents: Sequence[Placed]) -> list[Classified]:
         """Returns the class of each document, in their order. Of several chunks the mean counts, each with its number
@@ -172,7 +183,7 @@ class DocumentPredictor:
         description = {
             "architecture": asdict(self.network.architecture), "head": self.head, "outputs": list(self.outputs),
             "reading": {name: plain(getattr(self.reading, name), name) for name in READ}, "more": dict(more or {}),
-            "vocabulary": self.reading.vocabulary.digest,
+            "repeated": self.repeated, "vocabulary": self.reading.vocabulary.digest,
         }  # fmt: skip
         arrays: dict[str, Any] = {name: value.cpu().numpy() for name, value in self.network.state_dict().items()}
         with folder_written_whole(Path(folder)) as partial:
@@ -181,9 +192,12 @@ class DocumentPredictor:
             np.savez(partial / ARRAYS, allow_pickle=False, **arrays)
 
 
-def tagged(names: Sequence[str], found: Spread) -> Tagged:
-    """Returns the most probable tags of the words that are legal, see `best_tags`, and the entities that they make."""
+def tagged(names: Sequence[str], found: Spread, words: Sequence[str] = (), least: float | None = None) -> Tagged:
+    """Returns the most probable tags of the words that are legal, see `best_tags`, and the entities that they make.
+    words, least: as of `repeated`, by which places of the same words decide together, unless it is None."""
     labels = best_tags(np.log(np.maximum(found.probabilities, LEAST)), names)
+    if least is not None:
+        labels = repeated(words, labels, least)
     numbers, places = np.zeros(len(labels), np.int64), [names.index(label) for label in labels]
     for number, entity in enumerate(entities(labels), start=1):
         numbers[entity.first : entity.end] = number
@@ -234,5 +248,5 @@ def load_with(folder: str | Path) -> tuple[DocumentPredictor, dict[str, Any]]:
         read = BEFORE | described["reading"]
         how = {name: made_of(read[name]) for name in READ}
         reading = Reading(vocabulary, layers=network.architecture.layers, **how)
-        predictor = DocumentPredictor(network.eval(), reading, described["head"], tuple(described["outputs"]))
-        return predictor, described["more"]
+        own = network.eval(), reading, described["head"], tuple(described["outputs"]), described.get("repeated")
+        return DocumentPredictor(*own), described["more"]

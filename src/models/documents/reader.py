@@ -66,6 +66,8 @@ class DocumentReader(SavedEstimator):
     clip: of AdamW. patience: epochs without a better validation loss that end training; the best is kept. held_out: the
     share of the documents that is held out for that, those with the same words together, 0 for none; a warning says
     where it is less than one document.
+    repeated: the least share of the places of the same words in a document, of which all are then an entity, and else
+    none (see `models.documents.repeated`); None for places by themselves.
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
@@ -99,6 +101,7 @@ class DocumentReader(SavedEstimator):
     clip: float = 1.0
     patience: int = 5
     held_out: float = 0.15
+    repeated: float | None = None
     random_state: Any = 0
 
     _read = staticmethod(load_with)
@@ -225,7 +228,8 @@ class DocumentReader(SavedEstimator):
         spelling = spelling_of(vocabulary) if architecture.spelling else None
         network = DocumentNetwork(architecture, seed=seed, spelling=spelling)
         reading = Reading(vocabulary, patterns, architecture.layers, longest, stride, lower, seed)
-        return DocumentPredictor(network, reading, task, outputs)
+        least = None if self.repeated is None else number("repeated", self.repeated)
+        return DocumentPredictor(network, reading, task, outputs, least)
 
     def _prepared(self, predictor: DocumentPredictor, examples: Sequence[Example]) -> list[Prepared]:
         """Returns the chunks of documents with their targets."""

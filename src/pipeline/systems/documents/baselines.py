@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from data.pages import OUTSIDE, Document, Documents
 from models.documents.clause_rule import NamedState
+from models.documents.repeated import repeated
 from models.documents.text_classifier import TextClassifier, commonest
 from models.documents.window_features import WindowFeatures
 from models.documents.window_tagger import WindowTagger, joined_tags
@@ -35,8 +36,19 @@ def baselines_of(settings: DocumentsConfig, data: Documents) -> dict[str, Scored
     if task == "mlm" or not settings.documents.baselines:
         return {}
     found = answers_of(task, data, kept=settings.tracking.enabled)
-    scored = scored_tags if task == "entities" else scored_classes
-    return {name: scored(test, answers) for name, answers in found.items()}
+    if task != "entities":
+        return {name: scored_classes(test, classes) for name, classes in found.items()}
+    least = settings.documents.repeated
+    return {name: scored_tags(test, as_repeated(test, tags, least)) for name, tags in found.items()}
+
+
+def as_repeated(
+    documents: Sequence[Document], tags: Sequence[Sequence[str]], least: float | None
+) -> Sequence[Sequence[str]]:
+    """Returns the tags of documents as `repeated` makes them, or as they are where `least` is None."""
+    if least is None:
+        return tags
+    return [repeated(document.words, own, least) for document, own in zip(documents, tags, strict=True)]
 
 
 def answers_of(task: str, data: Documents, *, kept: bool) -> Answers:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pipeline.compare.bootstrap import Claim
-from pipeline.systems.documents.labels import Arm, parts_of, without_pretraining
+from pipeline.systems.documents.labels import Arm, of_simple, parts_of, without_pretraining
 
 THESIS, HERE = "thesis", "here"
 SHORT = 512  # words; data without a longer document are short
@@ -83,7 +83,7 @@ def counterparts(own: Arm, pairs: Sequence[Pair]) -> Iterator[tuple[str, str, Ar
             yield pair.words, pair.whose, own._replace(pattern=pair.second)
     if own.pattern in NETWORKS:
         for model in SIMPLE:
-            yield BEATEN, HERE, Arm(model, own.noise, "", "", "", "")
+            yield BEATEN, HERE, Arm(model, own.noise, "", "", "", of_simple(own.settings))
     if own.most == MOST:
         yield FARTHER, THESIS, own._replace(most=LEAST)
     if own.guessing != NEVER:

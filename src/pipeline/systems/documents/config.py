@@ -29,6 +29,7 @@ class ReadingConfig:
     vocabulary: int = setting(above=0)
     jitter: int = setting(at_least=0)
     shuffle: bool = MISSING
+    repeated: float | None = setting(None, above=0, at_most=1)
     baselines: bool = MISSING
     variant: str | None = None
 

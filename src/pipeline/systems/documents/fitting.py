@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,6 +177,7 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
     own, task = settings.finetune, settings.documents.task
     if task == "mlm":
         return None
+    says = partial(predictor_of, settings.documents, network, loaded)
     documents = [piece.chunk.document for piece in loaded.parts["train"]]
     tokens = tokens_for(documents, most=MOST_TOKENS) if own.max_tokens is None else own.max_tokens
     objective = ReadingObjective(network, documents, tokens=tokens, head=HEADS[task], power=own.class_weight)
@@ -186,7 +188,7 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
     )  # fmt: skip
     return fitted(
         settings, objective, fit, here, Decision("validation_error"),
-        lambda: {"validation_error": score_of_part(predictor_of(network, loaded, task), loaded, "validation").error},
+        lambda: {"validation_error": score_of_part(says(), loaded, "validation").error},
     )  # fmt: skip
 
 

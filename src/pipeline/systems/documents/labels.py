@@ -61,6 +61,11 @@ def without_pretraining(settings: str) -> str:
     return ", ".join(own for own in settings_in(settings) if not own.startswith("pretrain."))
 
 
+def of_simple(settings: str) -> str:
+    """Returns those settings of an arm that change the simple models beside it too."""
+    return ", ".join(own for own in settings_in(settings) if own.startswith("documents.repeated="))
+
+
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings that alone tell them apart within their arm behind its name; settings of the data
     that differ among its jobs stand behind the name of the data."""

@@ -18,7 +18,7 @@ from pipeline.compare.panels import panels_in_words, tables_of_sets, with_names
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
 from pipeline.systems.documents.figures import errors_by_length, errors_by_most
-from pipeline.systems.documents.labels import SETS, labelled, most_tokens, without_most
+from pipeline.systems.documents.labels import SETS, labelled, most_tokens, of_simple, parts_of, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
 from pipeline.systems.documents.scores import SUMS, error_of
 from pipeline.tracking.artifacts import fetched
@@ -119,10 +119,12 @@ def with_arms(jobs: Any, documents: Any) -> Any:
 
 
 def with_noise(name: str, arm: str) -> str:
-    """Returns the name of a simple model with how its job reads documents worse than they are, "" for a network. Jobs
-    of older versions did not write that."""
+    """Returns the name of a simple model with how its job reads documents worse than they are, and with settings of the
+    arm that change it, "" for a network. Jobs of older versions did not write the noise."""
     noise = " ".join(NOISE.findall(arm))
-    return f"{name} {noise}" if name and noise not in name else name
+    named = f"{name} {noise}" if name and noise not in name else name
+    more = of_simple(parts_of(arm).settings) if name else ""
+    return f"{named}, {more}" if more else named
 
 
 def tables_by_arm(jobs: Any, documents: Any, task: str) -> dict[str, list[pd.DataFrame]]:

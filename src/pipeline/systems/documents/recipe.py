@@ -77,7 +77,7 @@ def names_of_run(settings: DocumentsConfig, job: Job) -> Named:
 def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scored:
     """Returns the scores of the test part."""
     if settings.documents.task != "mlm":
-        return score_of_part(predictor_of(fitted.network, loaded, settings.documents.task), loaded, "test")
+        return score_of_part(predictor_of(settings.documents, fitted.network, loaded), loaded, "test")
     rows = guessed_of(settings, loaded, fitted.network, "test")
     loss = guessing_loss(rows)
     return Scored(loss, rows, {"mlm_loss": loss}, pd.DataFrame())
@@ -108,7 +108,7 @@ def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, he
     if settings.documents.task == "mlm":
         here.run.tags({NOT_KEPT: "a network that guesses hidden words has no answers to give"})
         return ""
-    predictor = predictor_of(fitted.network, loaded, settings.documents.task)
+    predictor = predictor_of(settings.documents, fitted.network, loaded)
     kept = trained_model(predictor, loaded.data.parts["test"], fitted.validation)
     if not loaded.reading.whole:
         keep_model(here.run, kept, settings.tracking, DOCUMENTS)

@@ -19,6 +19,7 @@ from models.sequence.entities import Counts, entity_counts, set_counts, values_i
 from models.sequence.masking import Hidden, Masking
 from models.sequence.scores import f1
 from pipeline.host.errors import PipelineError
+from pipeline.systems.documents.config import ReadingConfig
 from pipeline.systems.documents.load import Loaded, Piece, chunks_by_document, outputs_of
 
 HEADS = {"entities": TAGS, "classes": CLASSES}
@@ -43,9 +44,10 @@ def error_of(task: str, sums: Any) -> Any:
         return sums[..., 1] / sums[..., 0] if task == "mlm" else 1 - sums[..., 1] / sums[..., 0]
 
 
-def predictor_of(network: DocumentNetwork, loaded: Loaded, task: str) -> DocumentPredictor:
+def predictor_of(own: ReadingConfig, network: DocumentNetwork, loaded: Loaded) -> DocumentPredictor:
     """Returns a network as what says tags or classes, ready for that."""
-    return DocumentPredictor(network.eval(), loaded.reading, HEADS[task], outputs_of(task, loaded.data))
+    outputs = outputs_of(own.task, loaded.data)
+    return DocumentPredictor(network.eval(), loaded.reading, HEADS[own.task], outputs, own.repeated)
 
 
 @torch.inference_mode()
@@ -54,7 +56,10 @@ def score_of_part(predictor: DocumentPredictor, loaded: Loaded, part: str) -> Sc
     documents = loaded.data.parts[part]
     found = {place: predictor.joined(chunks) for place, chunks in chunks_by_document(loaded.parts[part])}
     if predictor.head == TAGS:
-        said = [tagged(predictor.outputs, found[place]) for place in range(len(documents))]
+        said = [
+            tagged(predictor.outputs, found[place], document.words, predictor.repeated)
+            for place, document in enumerate(documents)
+        ]
         return scored_tags(documents, [own.labels for own in said], [own.probabilities for own in said])
     shares = np.stack([found[place].probabilities[0] for place in range(len(documents))])
     return scored_classes(documents, [predictor.outputs[i] for i in shares.argmax(1)], shares.max(1))
