@@ -82,7 +82,8 @@ def predictor(least: float | None) -> DocumentPredictor:
     return DocumentPredictor(network, Reading(vocabulary, (SlidingWindow(4),), 1, 20, 4), "tags", ("O", "B-x"), least)
 
 
-PAGE = PageWords(tuple(["ab", "cd", "ef", "ab", "cd", "ef", "ab"]), np.tile([1.0, 2, 3, 4], (7, 1)), np.zeros(7, int), ((9, 9),))
+WORDS = ("ab", "cd", "ef", "ab", "cd", "ef", "ab")
+PAGE = PageWords(WORDS, np.tile([1.0, 2, 3, 4], (7, 1)), np.zeros(7, int), ((9, 9),))
 
 
 @pytest.mark.parametrize("least", [0.25, None])
