@@ -21,10 +21,11 @@ BadRequest = bad_request(MlflowException, BAD_REQUEST)
 
 
 def as_table(rows: Any, names: tuple[str, ...]) -> pd.DataFrame:
-    """Returns rows as a table with the model's columns. Rows without names, which MLflow takes from an array, have the
-    columns in order. Raises BadRequest for an array that is not (row, input), and for a number that is too large."""
+    """Returns rows as a table with the model's columns. Rows without names, whose columns are 0 to n − 1 as MLflow
+    makes them of an array, have the columns in order. Raises BadRequest for an array that is not (row, input), and for
+    a number that is too large."""
     if isinstance(rows, pd.DataFrame):
-        unnamed = not set(names) & set(rows.columns) and len(rows.columns) == len(names)
+        unnamed = list(rows.columns) == list(range(len(names)))
         return rows.set_axis(list(names), axis=1) if unnamed else rows
     array = rows if isinstance(rows, np.ndarray) else np.asarray(rows, dtype=object)
     if array.ndim != 2 or array.shape[1] != len(names):

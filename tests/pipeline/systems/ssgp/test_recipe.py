@@ -13,6 +13,7 @@ from data.files.exact_numbers import EXACT
 from full_disk import stopped_and_resumed
 from logged import only_run, table
 from models.ssgp.predictor import load_predictor
+from pipeline.systems.ssgp.served import as_table
 from served_in_process import application, in_process
 
 OWN = ("recipe=ssgp", "size=tiny", "data.source=stand_in")
@@ -140,13 +141,15 @@ def test_what_the_served_model_answers(run_pipeline, client, tmp_path, monkeypat
     assert model.metadata.metadata["columns"] == ["rooms"]
     named = model.predict(pd.DataFrame({"other": [1, 2], "rooms": [4, 9]}))
     assert list(named) == ["mean", "standard_deviation"]
-    assert model.predict(np.array([[4.0], [9.0]])).to_numpy() == pytest.approx(named.to_numpy())
+    for unnamed in (np.array([[4.0], [9.0]]), pd.DataFrame([[4.0], [9.0]])):
+        assert model.predict(unnamed).to_numpy() == pytest.approx(named.to_numpy())
     app = application(uri, "strict", monkeypatch)
     status, answer = in_process(app, {"dataframe_split": {"columns": ["rooms"], "data": [[4], [9]]}})
     assert status == 200
     assert pd.DataFrame(answer["predictions"]).to_numpy() == pytest.approx(named.to_numpy())
     for body, reason in (
         ({"dataframe_records": [{"room": 4, "age": 2}]}, "column rooms is missing; the model needs rooms"),
+        ({"dataframe_records": [{"room": 4}]}, "column rooms is missing; the model needs rooms"),
         ({"dataframe_split": {"columns": ["rooms"], "data": [[None]]}}, "row 0, column rooms: not a finite number"),
         ({"dataframe_split": {"columns": ["rooms"], "data": [["red"]]}}, "column rooms, row 0: 'red' is not a number"),
         ({"dataframe_split": {"columns": ["rooms"], "data": [[4], ["4"]]}}, "column rooms, row 1: '4' is not a number"),
@@ -166,6 +169,13 @@ def test_what_the_served_model_answers(run_pipeline, client, tmp_path, monkeypat
     ):
         status, answer = in_process(plain, body)
         assert (status, reason in answer["message"]) == (400, True), answer
+
+
+def test_rows_with_other_names_do_not_go_by_position() -> None:
+    rows, names = pd.DataFrame([[4.0, 70.0]], columns=["area", "room"]), ("rooms", "age")
+    assert list(as_table(rows, names)) == ["area", "room"]  # which the predictor refuses
+    assert list(as_table(rows.set_axis([0, 1], axis=1), names)) == ["rooms", "age"]
+    assert list(as_table(rows.set_axis([1, 0], axis=1), names)) == [1, 0]
 
 
 PEERS = [pytest.param(name, marks=needs_gpytorch) for name in ("rff", "svgp", "full_gp")]
