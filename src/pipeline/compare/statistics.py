@@ -60,10 +60,21 @@ def standard_error(values: np.ndarray, shared: float) -> float:
 def p_of(differences: np.ndarray, shared: float = 0.0) -> float:
     """Returns the two-sided p that the mean of differences is 0: by `wilcoxon_p` of independent ones, else by Student's
     t with the standard error of `mean_interval`, from six differences on as well."""
-    from scipy import stats
-
     if not shared or len(differences) < FEWEST_FOR_WILCOXON or not np.ptp(differences):
         return wilcoxon_p(differences)
+    return student_p(differences, shared)
+
+
+def student_p(differences: np.ndarray, shared: float = 0.0) -> float:
+    """Returns the two-sided p of Student's t that the mean of n differences is 0, with n − 1 degrees of freedom and the
+    standard error of `mean_interval`, whose interval leaves 0 out where p is below 0.05.
+
+    NaN below three differences, and where all are the same.
+    """
+    from scipy import stats
+
+    if len(differences) < FEWEST_FOR_INTERVAL or not np.ptp(differences):
+        return math.nan
     t = abs(float(differences.mean())) / standard_error(differences, shared)
     return float(2 * stats.t.sf(t, len(differences) - 1))
 
@@ -101,9 +112,12 @@ def drawn(errors: np.ndarray) -> bool:
     return bool(len(errors)) and float(np.ptp(errors)) > ROUNDING * float(np.abs(errors).max())
 
 
-def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, shared: float) -> dict[str, Any]:
+def compare_pairs(
+    baseline: pd.DataFrame, challenger: pd.DataFrame, *, shared: float, normal: bool = False
+) -> dict[str, Any]:
     """Returns one row of `paired`, from two tables indexed by seed with the columns error and stable. shared: as
-    `mean_interval` has it. Where the seed changes neither error, all pairs are one."""
+    `mean_interval` has it. normal: p assumes normal log ratios, as the interval does, and is `student_p` at every
+    number of pairs. Where the seed changes neither error, all pairs are one."""
     seeds = baseline.index.intersection(challenger.index)
     a, b = baseline.loc[seeds], challenger.loc[seeds]
     keep = is_usable(a) & is_usable(b)
@@ -125,7 +139,7 @@ def compare_pairs(baseline: pd.DataFrame, challenger: pd.DataFrame, *, shared: f
         "mean_difference": float(differences.mean()) if len(logs) else math.nan,
         "mean_difference_low": difference.low,
         "mean_difference_high": difference.high,
-        "p": p_of(logs, shared),
+        "p": student_p(logs, shared) if normal else p_of(logs, shared),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.compare.markdown import markdown_table, missing
-from pipeline.compare.words import RATIOS
+from pipeline.compare.statistics import FEWEST_FOR_INTERVAL
 from pipeline.systems.experts.thesis import NOTE
 
 CAPTION = (
@@ -33,6 +33,11 @@ GOALS = (
 PRINTED = (
     "BLEU found here ± standard deviation over seeds / printed there; *mean*: of those found / of the printed ones, "
     "over the tasks of this table. It is not the average that the thesis prints where some of its tasks did not run"
+)
+CLAIMS = (
+    "Nats a token of the first arm divided by those of the second, paired by task and seed: geometric mean of the "
+    f"ratios, with its 95 % interval and Student's p after Holm's adjustment from {FEWEST_FOR_INTERVAL} seeds on. Both "
+    "assume normal log ratios over seeds."
 )
 SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "verdict"]
 BLEU_SHOWN = ["against", "challenger", "translations", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
@@ -71,8 +76,7 @@ def claims_in_words(paired: Any, bleu: Any) -> list[str]:
     """Returns the claims of each data set, and the tests of BLEU."""
     if not len(paired):
         return []
-    divided = "Nats a token of the first arm divided by those of the second, paired by task and seed"
-    parts = ["## Claims", f"{divided}: {RATIOS}, below that Student's."]
+    parts = ["## Claims", CLAIMS]
     for data, own in paired.groupby("data", sort=False):
         said = own.assign(
             claim=[f"{row['words']}: {row['challenger']} ahead of {row['against']}" for row in own.to_dict("records")]
