@@ -24,7 +24,9 @@ SHOTS = (
     "the mean over them, which is less than was *asked* for where there are no more; *share of all*: of what "
     "the same network gains when all of its numbers learn, a ratio of means with its 95 % interval over seeds. It says "
     "nothing where the interval of that gain begins at 0 or below (*gain of all low*). *forgotten*: nats a token of "
-    "the old tasks, after less before; *old equal*: whether they are the same to the last bit."
+    "the old tasks, after less before; *old equal*: whether they are the same to the last bit. The epoch that is kept "
+    "has the least nats on all validation pairs of the new tasks. These can be many more than the pairs that are "
+    "learned from, and are no part of *pairs*."
 )
 GOALS = (
     "Ratios of nats have the verdicts of the claims above, by p after Holm's adjustment and the interval. The other "
