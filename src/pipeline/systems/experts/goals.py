@@ -91,15 +91,17 @@ def of_bars(jobs: Any) -> Iterator[Goal]:
 
 
 def of_bleu(jobs: Any, data: str) -> Iterator[Goal]:
-    """Yields whether the best arm of German captions has 28 BLEU."""
+    """Yields whether the arm with the least nats on validation, mean over jobs, has 28 BLEU of German captions. The arm
+    of most test BLEU would have more than on other sentences, as it is chosen by what is measured."""
     if base(data) != "mt_small" or "bleu_de-en" not in jobs:
         return
-    means = jobs.groupby("arm")["bleu_de-en"].mean()
-    arm = str(means.idxmax())
+    arm = str(jobs.groupby("arm")["validation_error"].mean().idxmin())
     values = jobs.loc[jobs["arm"] == arm, "bleu_de-en"].to_numpy(np.float64)
     interval = mean_interval(values)
     verdict = claims.verdict(supported=interval.low >= BLEU, contradicted=interval.high < BLEU)
-    yield Goal(f"BLEU of de-en, best arm ({arm}), at least {BLEU:g}", float(values.mean()), interval, verdict)
+    yield Goal(
+        f"BLEU of de-en, best arm on validation ({arm}), at least {BLEU:g}", float(values.mean()), interval, verdict
+    )
 
 
 def of_shots(fewshot: Any, data: Any) -> Iterator[Goal]:

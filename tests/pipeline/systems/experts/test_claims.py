@@ -37,7 +37,8 @@ def jobs_of(factors: dict[str, float], *, seeds: int = 8, **more: Any) -> pd.Dat
         for place, (arm, factor) in enumerate(factors.items()) for seed in range(seeds)
     ]  # fmt: skip
     jobs = pd.DataFrame(rows)
-    return labelled(jobs.assign(test_error=jobs[[f"nll_{task}" for task in TASKS]].mean(axis=1)))
+    error = jobs[[f"nll_{task}" for task in TASKS]].mean(axis=1)
+    return labelled(jobs.assign(test_error=error, validation_error=error))
 
 
 def test_ratios_are_of_tasks_and_intervals_over_seeds() -> None:
@@ -102,7 +103,10 @@ def test_goals_and_the_page_say_what_was_found() -> None:
     assert goals["ratio of nats, token+shared / dense_wide, below 1"] == "holds"
     assert goals["no expert with less than a fifth of its even share"] == "holds"
     assert goals["BLEU of dense over that of the nearest training sentence, de-en, at least 2"] == "holds"
-    assert goals["BLEU of de-en, best arm (dense), at least 28"] == "holds"
+    assert goals["BLEU of de-en, best arm on validation (token+shared), at least 28"] == "holds"
+    lucky = jobs.assign(**{"bleu_de-en": np.where(jobs["arm"] == "dense", 30.0, 20.0)})  # of the test part
+    chosen = goals_of(lucky, paired, pd.DataFrame()).set_index("goal")["verdict"]
+    assert chosen["BLEU of de-en, best arm on validation (token+shared), at least 28"] == "does not hold"
     assert not goals.index.str.contains("et-en").any()  # of few pairs
     unsure = paired.assign(p_holm=0.2, verdict="undecided")  # as among many claims; the intervals are what they were
     adjusted = goals_of(jobs, unsure, pd.DataFrame()).set_index("goal")["verdict"]
