@@ -32,11 +32,11 @@ def mean_interval(values: np.ndarray, shared: float = 0.0) -> Interval:
     """Returns the 95 % interval of the mean of n values, mean ± t·s·√(1/n + shared) with Student's t of n − 1 degrees
     of freedom (Student 1908).
 
-    shared: 0 for independent values. For folds of several partitions of the same samples it is the number of samples
-    tested on by the number trained on (Nadeau and Bengio 2003, Machine Learning 52; Bouckaert and Frank 2004), since
-    what such folds have in common does not average out. s: the standard deviation with n − 1. Of independent normal
-    values it covers 95 % whatever their number; the percentile bootstrap covers 76 % at three and 90 % at ten. NaN for
-    fewer than three values: they say little about their spread.
+    shared: 0 for independent values. For folds of the same samples, of one partition or several, it is the number of
+    samples tested on by the number trained on (Nadeau and Bengio 2003, Machine Learning 52; Bouckaert and Frank 2004),
+    since what such folds have in common does not average out. s: the standard deviation with n − 1. Of independent
+    normal values it covers 95 % whatever their number; the percentile bootstrap covers 76 % at three and 90 % at ten.
+    NaN for fewer than three values: they say little about their spread.
     """
     from scipy import stats
 

@@ -11,7 +11,7 @@ import pandas as pd
 from models.mctn.arms import Plan
 from pipeline.compare import claims, statistics
 from pipeline.compare.arms import base
-from pipeline.systems.mctn.folds import paired, unit_of
+from pipeline.systems.mctn.folds import decisive, paired, unit_of
 from pipeline.systems.mctn.labels import FOLDS, named, plan, settings_of
 
 NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
@@ -163,7 +163,8 @@ def verdict_of(row: pd.DataFrame) -> str:
     if first["contaminated"]:
         return CONTAMINATED
     if first["control"] == "none" and str(first["challenger"]).startswith("shuffled"):
-        return no_gain_shown(first["ratio_high"])
+        ratio = statistics.Interval(first["ratio_low"], first["ratio_high"])
+        return no_gain_shown(decisive(ratio, first["pairs"], first["paired_by"]).high)
     if first["translation_r2"] < NOTHING:  # NaN where nothing has to be translated
         return NO_TRANSLATION
     return statistics.verdict(row)

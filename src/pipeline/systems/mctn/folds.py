@@ -1,9 +1,9 @@
 """What is an independent unit of a comparison: a seed, or a fold of a cross-validation with all its seeds.
 
 Jobs of one fold have their training and test samples in common whatever their seeds, so that they are not independent.
-Their errors are averaged first. Where the samples are drawn into folds several times, each fold of each partition is a
-pair, and intervals are widened for what these pairs share (`statistics.mean_interval`). Seeds are those of
-`labels.labelled`, which hold the fold.
+Their errors are averaged first. Each fold is a pair, of one partition of the samples or of several. Folds are not
+independent either, as any two learn from samples that both have, so that intervals are widened for what they share
+(`statistics.mean_interval`). Seeds are those of `labels.labelled`, which hold the fold.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ import pandas as pd
 
 from pipeline.compare import statistics
 from pipeline.compare.draws import is_usable
+from pipeline.compare.statistics import Interval
 from pipeline.systems.mctn.labels import FOLDS, PARTITIONS
 
 
 class Unit(NamedTuple):
-    """Says what pairs are made by. shared: samples tested on by samples trained on, where units are of several
-    partitions of the same samples, else 0."""
+    """Says what pairs are made by. shared: samples tested on by samples trained on, where units are folds of the same
+    samples, else 0."""
 
     words: str
     shared: float = 0.0
 
 
-SEED, FOLD = Unit("seed"), Unit("fold, mean over seeds")
-REPEATED = Unit("fold of each partition, mean over seeds", 1 / 3)  # of five folds one is for test, three to learn from
+SHARED = 1 / 3  # of five folds one is for test, three to learn from
+SEED, FOLD = Unit("seed"), Unit("fold, mean over seeds", SHARED)
+REPEATED = Unit("fold of each partition, mean over seeds", SHARED)
 
 
 def unit_of(jobs: Any) -> Unit:
@@ -37,6 +39,14 @@ def unit_of(jobs: Any) -> Unit:
     if (folds // PARTITIONS).nunique() > 1:
         return REPEATED
     return FOLD if folds.nunique() > 1 else SEED
+
+
+def decisive(interval: Interval, pairs: int, unit: str) -> Interval:
+    """Returns the interval by which a verdict is given: the interval itself, or an unknown one where pairs are folds
+    and fewer than `statistics.FEWEST_FOR_WILCOXON`, which is too few for a verdict. unit: the words of the pairs'
+    unit."""
+    few = unit != SEED.words and pairs < statistics.FEWEST_FOR_WILCOXON
+    return statistics.UNKNOWN if few else interval
 
 
 def averaged(values: Any, jobs: Any, unit: Unit) -> np.ndarray:

@@ -13,7 +13,7 @@ from pipeline.compare.arms import base
 from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.by_video import COLUMNS
 from pipeline.systems.mctn.claims import nothing_gained
-from pipeline.systems.mctn.folds import SEED, averaged, unit_of
+from pipeline.systems.mctn.folds import SEED, averaged, decisive, unit_of
 from pipeline.systems.mctn.labels import plan
 
 GAIN = 0.85  # ratio of errors of cyclic-t-v and none-t on cycles
@@ -56,16 +56,18 @@ def of_pairs(jobs: Any, paired: Any, grouped: Any) -> Iterator[Goal]:
     yield from of_three(jobs, paired)
     for row in paired[paired["control"] == "none"].to_dict("records"):
         arm, ratio = str(row["challenger"]), Interval(row["ratio_low"], row["ratio_high"])
+        known = decisive(ratio, row["pairs"], row["paired_by"])
         words = f"ratio of errors, {arm} / {row['against']}{by(row['paired_by'])}"
         if base(arm) == "cyclic-t-v" and base(str(row["data"])) == "cycles" and not unlinked and not three_of(jobs):
-            yield Goal(f"{words}, below {GAIN}", row["ratio"], ratio, below(ratio, GAIN))
+            yield Goal(f"{words}, below {GAIN}", row["ratio"], ratio, below(known, GAIN))
         if unlinked or arm.startswith("shuffled"):
-            yield Goal(f"{words}, 1 within its interval", row["ratio"], ratio, nothing_gained(*ratio))
+            yield Goal(f"{words}, 1 within its interval", row["ratio"], ratio, nothing_gained(*known))
         if base(arm) == "cyclic-t-a" and base(str(row["data"])) == "mosi":
             away = Interval(row["mean_difference_low"], row["mean_difference_high"])
             goal = f"difference of errors, {arm} − {row['against']}{by(row['paired_by'])}, within ±{CLOSE}: no gain"
             drawn = by_group(grouped, arm, "mae difference")
-            yield Goal(goal, row["mean_difference"], away, within(away, CLOSE), drawn)
+            close = within(decisive(away, row["pairs"], row["paired_by"]), CLOSE)
+            yield Goal(goal, row["mean_difference"], away, close, drawn)
 
 
 def three_of(jobs: Any) -> bool:
@@ -82,7 +84,8 @@ def of_three(jobs: Any, paired: Any) -> Iterator[Goal]:
     for row in paired[paired["control"] == "fewer"].to_dict("records"):
         arm, ratio = str(row["challenger"]), Interval(row["ratio_low"], row["ratio_high"])
         if base(arm) == "cyclic-t-v-a" and base(str(row["data"])) == "cycles":
-            yield Goal(f"ratio of errors, {arm} / {row['against']}, below 1", row["ratio"], ratio, below(ratio, 1.0))
+            verdict = below(decisive(ratio, row["pairs"], row["paired_by"]), 1.0)
+            yield Goal(f"ratio of errors, {arm} / {row['against']}, below 1", row["ratio"], ratio, verdict)
 
 
 def of_arms(jobs: Any, data: str, grouped: Any) -> Iterator[Goal]:
@@ -96,7 +99,8 @@ def of_arms(jobs: Any, data: str, grouped: Any) -> Iterator[Goal]:
         unit = unit_of(own)
         values = averaged(own[f"test_{name}"], own, unit)
         interval = statistics.mean_interval(values, unit.shared)
-        verdict = below(interval, bound) if name == "mae" else below(Interval(-interval.high, -interval.low), -bound)
+        low, high = decisive(interval, len(values), unit.words)
+        verdict = below(Interval(low, high), bound) if name == "mae" else below(Interval(-high, -low), -bound)
         drawn = by_group(grouped, own["arm"].iloc[0], name)
         yield Goal(f"{name} of cyclic-t-a {words} {bound}", float(values.mean()), interval, verdict, drawn)
 
@@ -143,7 +147,8 @@ def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
     logs = averaged(np.log(both["missing_error"] / both["missing_error_fused"]), both, unit)
     interval = Interval(*np.exp(statistics.mean_interval(logs, unit.shared)).tolist())
     words = f"ratio of errors without {jobs['missing'].iloc[0]}, {arm} / {other}, below 1{by(unit.words)}"
-    return Goal(words, float(np.exp(logs.mean())), interval, below(interval, 1.0))
+    verdict = below(decisive(interval, len(logs), unit.words), 1.0)
+    return Goal(words, float(np.exp(logs.mean())), interval, verdict)
 
 
 def by(unit: str) -> str:

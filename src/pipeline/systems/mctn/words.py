@@ -9,6 +9,7 @@ import pandas as pd
 
 from pipeline.compare.arms import base
 from pipeline.compare.markdown import markdown_table, missing
+from pipeline.compare.statistics import FEWEST_FOR_WILCOXON
 from pipeline.compare.words import RATIOS
 from pipeline.systems.mctn.claims import SHOWN
 from pipeline.systems.mctn.labels import named, plan, translation_columns
@@ -26,8 +27,9 @@ DRAWN_ANEW = (
     "groups. The deviation over seeds has that of the samples in it."
 )
 GOALS = (
-    "The interval from *low* to *high* gives the verdict. It is over seeds, or over folds where that is said: what "
-    "other seeds would give, on these test samples unless each seed draws its own. The interval *by group* is "
+    "The interval from *low* to *high* gives the verdict. It is over seeds, or over folds where that is said, fewer "
+    f"than {FEWEST_FOR_WILCOXON} of which give none: what other seeds would give, on these test samples unless each "
+    "seed draws its own. The interval *by group* is "
     "over groups of test samples, as videos, which are drawn whole: what these networks would give on other samples."
 )
 JOINT = (

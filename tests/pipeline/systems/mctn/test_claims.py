@@ -88,15 +88,27 @@ def test_folds_are_units_of_pairs() -> None:
     assert (row["pairs"], row["missing"], row["paired_by"]) == (5, 0, "fold, mean over seeds")
     table = pd.DataFrame(rows).pivot_table("test_error", ["fold", "seed"], "arm")
     logs = (np.log(table["cyclic-t-v"]) - np.log(table["none-t"])).groupby("fold").mean()
-    half = 2.7764451051977987 * logs.std() / np.sqrt(5)  # Student's t of 4 degrees of freedom
+    shared = np.sqrt(1 / 5 + 1 / 3)  # what folds have in common does not average out: three of five are learned from
+    half = 2.7764451051977987 * logs.std() * shared  # Student's t of 4 degrees of freedom
     by_hand = np.exp([logs.mean(), logs.mean() - half, logs.mean() + half])
     np.testing.assert_allclose([row["ratio"], row["ratio_low"], row["ratio_high"]], by_hand)
     differences = (table["cyclic-t-v"] - table["none-t"]).groupby("fold").mean()
     np.testing.assert_allclose(row["mean_difference"], differences.mean())
-    half = 2.7764451051977987 * differences.std() / np.sqrt(5)
+    half = 2.7764451051977987 * differences.std() * shared
     np.testing.assert_allclose(row["mean_difference_high"], differences.mean() + half)
     text = multirun.summary_of(named, pd.DataFrame(), "folds").text
     assert "cycles, paired by fold, mean over seeds\n\n| claim |" in text
+
+
+def test_five_folds_decide_no_claim_of_shuffled_targets() -> None:
+    """The claim needs no p, so that the number of pairs has to be looked at."""
+    rows = [job(arm, 0, (1.0 + 0.01 * fold) * factor, 0.2, fold=fold, varied=f"data.fold={fold}")
+            for arm, factor in (("none-t", 1.0), ("shuffled-t-v", 0.5)) for fold in range(5)]  # fmt: skip
+    folds, seeds = (labels.labelled(pd.DataFrame(own)) for own in (rows, [
+        row | {"seed": row["fold"], "fold": 0, "varied": ""} for row in rows
+    ]))  # fmt: skip
+    assert claims.paired_of(folds, tables.means_of(folds))["verdict"].tolist() == [UNDECIDED]
+    assert claims.paired_of(seeds, tables.means_of(seeds))["verdict"].tolist() == [DOES_NOT_HOLD]
 
 
 def test_folds_of_several_partitions_are_pairs_that_share_their_samples() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mctn_jobs import ERRORS, job, jobs_of
-from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, NO_CLAIM
+from pipeline.compare.claims import DOES_NOT_HOLD, HOLDS, NO_CLAIM, UNDECIDED
 from pipeline.systems.mctn import claims, defaults, goals, labels, tables
 
 
@@ -73,8 +73,25 @@ def test_seeds_of_a_fold_count_once_in_an_interval() -> None:
     own = goals.goals_of(named, pd.DataFrame()).set_index("goal")
     found = own.loc["ratio of errors without va, none-t / none-tva, below 1 (paired by fold, mean over seeds)"]
     logs = np.log(0.5) + np.array([np.log(1.5) / 4, 0, 0])
-    half = 4.302652729911275 * logs.std(ddof=1) / np.sqrt(3)  # Student's t of 2 degrees of freedom
+    half = 4.302652729911275 * logs.std(ddof=1) * np.sqrt(1 / 3 + 1 / 3)  # Student's t of 2 degrees of freedom
     np.testing.assert_allclose(found[["value", "high"]].tolist(), np.exp([logs.mean(), logs.mean() + half]))
+    assert found["high"] < 1
+    assert found["verdict"] == UNDECIDED  # three pairs of folds
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(5, UNDECIDED), (6, HOLDS)])
+def test_fewer_than_six_folds_decide_no_goal(count: int, verdict: str) -> None:
+    rows = [
+        job(arm, 0, error + 1e-4 * (fold % 3), 0.2, fold=fold % 5, data=data,
+            varied=f"data.fold={fold % 5}, data.seed={fold // 5}")
+        for data, arm, error in (("cycles", "none-t", 1.0), ("cycles", "cyclic-t-v", 0.5), ("mosi", "none-t", 1.1),
+                                 ("mosi", "cyclic-t-a", 1.1))
+        for fold in range(count)
+    ]  # fmt: skip
+    named = labels.labelled(pd.DataFrame(rows))
+    table = goals.goals_of(named, claims.paired_of(named, tables.means_of(named)))
+    found = dict(zip(table["goal"].str.split(r"[ ,]").str[0], table["verdict"], strict=True))
+    assert found == dict.fromkeys(("ratio", "difference", "mae", "accuracy"), verdict)
 
 
 def test_goals_have_the_interval_over_videos_beside_that_over_seeds() -> None:
