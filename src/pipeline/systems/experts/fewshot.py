@@ -111,7 +111,7 @@ def mark_of(settings: ExpertsConfig, loaded: Loaded, base: TextPairs) -> str:
     sections = asdict(settings)
     named = {name: sections[name] for name in ("experts", "adapter", "translator", "vocabulary", "sampling", "fit")}
     own = without(named, ("experts.variant", *idle(settings.experts.arm)))
-    parts = (own, settings.seed, settings.dtype, base.checksum, loaded.vocabulary.tags, loaded.device.type)
+    parts = (own, settings.seed, settings.dtype, base.checksum, loaded.vocabulary.digest, loaded.device.type)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

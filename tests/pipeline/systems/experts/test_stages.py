@@ -159,6 +159,14 @@ def test_what_another_kind_of_device_has_learned_is_not_taken(data: TextPairs, v
     assert (marks[0] == marks[1], marks[1] == marks[2]) == (False, True)
 
 
+def test_what_was_learned_with_another_vocabulary_is_not_taken(data: TextPairs, vocabulary: Vocabulary) -> None:
+    """Another version of the package that makes pieces may make others of the same texts, under the same tags."""
+    fewer = Vocabulary.train(["a cat sat"] * 3, pieces=vocabulary.first + 258, tags=vocabulary.tags)
+    loaded = [Loaded(data, each, Encoded({}, {}), torch.device("cpu")) for each in (vocabulary, fewer)]
+    marks = {mark_of(ExpertsConfig(experts=MixtureConfig(arm="dense")), each, data) for each in loaded}
+    assert (fewer.tags == vocabulary.tags, len(marks)) == (True, 2)
+
+
 @pytest.mark.usefixtures("store")
 def test_simple_translations_are_scored_once_for_equal_data(data: TextPairs, monkeypatch: pytest.MonkeyPatch) -> None:
     small, asked = data.shortened(train=4, held=2), []
