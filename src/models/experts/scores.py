@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 INSTALL = 'pip install "orthogonal-psrnn[text]"'
 BLOCK = 2**16  # numbers of sentences that are drawn at once, so that they stay in the cache
 EVEN = 0.025  # of the draws below an interval of 95 %, and above
+FEWEST = 8  # sentences, below which there is no interval: draws of so few are all alike
 
 
 @cache
@@ -80,20 +82,31 @@ def bleu_of(sums: np.ndarray) -> np.ndarray:
 def scores_of(
     found: Sequence[str], references: Sequence[str], *, draws: int = 300, seed: int = 12345
 ) -> dict[str, float]:
-    """Returns bleu and chrf of translations, each with the ends of its bootstrap interval of 95 %: bleu_low, bleu_high.
+    """Returns bleu and chrf of translations, each with the ends of its bootstrap interval of 95 %: bleu_low, bleu_high,
+    which are NaN below `FEWEST` sentences.
 
     Raises as `statistics`.
     """
     values = dict[str, float]()
     for name in metrics():
         counts = statistics(name, found, references)
-        low, high = np.quantile(resampled(name, [counts], draws=draws, seed=seed)[0], [EVEN, 1 - EVEN])
-        values |= {name: score_of(name, counts.sum(0)), f"{name}_low": float(low), f"{name}_high": float(high)}
+        low, high = ends_of(resampled(name, [counts], draws=draws, seed=seed)[0], len(counts))
+        values |= {name: score_of(name, counts.sum(0)), f"{name}_low": low, f"{name}_high": high}
     return values
 
 
+def ends_of(draws: np.ndarray, sentences: int) -> tuple[float, float]:
+    """Returns the ends of the 95 % interval of percentiles over draws (draw,) of sentences; NaN below `FEWEST` of
+    them."""
+    if sentences < FEWEST:
+        return math.nan, math.nan
+    low, high = np.quantile(draws, [EVEN, 1 - EVEN])
+    return float(low), float(high)
+
+
 class Difference(NamedTuple):
-    """Holds the score of a challenger less that of another, and the ends of its interval of 95 %."""
+    """Holds the score of a challenger less that of another, and the ends of its interval of 95 %, NaN below `FEWEST`
+    sentences."""
 
     value: float
     low: float
@@ -108,5 +121,5 @@ def difference(
     from draws of sentences that both share. Raises as `statistics`."""
     tables = [statistics(name, own, references) for own in (other, challenger)]
     first, second = resampled(name, tables, draws=draws, seed=seed)
-    low, high = np.quantile(second - first, [EVEN, 1 - EVEN])
-    return Difference(score_of(name, tables[1].sum(0)) - score_of(name, tables[0].sum(0)), float(low), float(high))
+    value = score_of(name, tables[1].sum(0)) - score_of(name, tables[0].sum(0))
+    return Difference(value, *ends_of(second - first, len(references)))

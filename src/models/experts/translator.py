@@ -163,7 +163,7 @@ class Translator(SavedEstimator):
 
     def score(self, pairs: Any) -> dict[str, dict[str, float]]:
         """Returns BLEU and chrF of each task, by its name as "de-en", with the ends of bootstrap intervals of 95 %, as
-        `models.experts.scores.scores_of`. Raises as `translate` and `fit`."""
+        `models.experts.scores.scores_of`: of fewer than 8 pairs the ends are NaN. Raises as `translate` and `fit`."""
         check_is_fitted(self)
         given, found = pairs_in(pairs), dict[str, dict[str, float]]()
         for source, target in tasks_of(given):

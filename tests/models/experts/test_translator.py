@@ -266,23 +266,35 @@ def test_scores_say_what_to_install(monkeypatch) -> None:
 
 
 def test_scores_are_those_of_sacrebleu_and_differences_share_their_draws() -> None:
-    references = [f"the {word} is in the old house by the {word}" for word in ("dog", "cat", "tree", "king")]
-    found = [*references[:2], "a tree is in an old house by the tree", "the king was near the house"]
+    words = ("dog", "cat", *"abcd", "tree", "king")
+    references = [f"the {word} is in the old house by the {word}" for word in words]
+    found = [*references[:6], "a tree is in an old house by the tree", "the king was near the house"]
     scores = scores_of(found, references, draws=50)
     assert scores["bleu"] == pytest.approx(sacrebleu.corpus_bleu(found, [references]).score, abs=1e-12)
     assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(found, [references]).score, abs=1e-12)
     assert scores["bleu_low"] < scores["bleu"] < scores["bleu_high"] <= 100 + 1e-9
     counts = statistics("bleu", [*found, "a", "no"], [*references, "b", "no"])
-    few = np.array([counts[3:].sum(0), counts[4], counts[5], counts.sum(0), counts[2] + counts[4]])
+    few = np.array([counts[7:].sum(0), counts[8], counts[9], counts.sum(0), counts[6] + counts[8]])
     assert bleu_of(few) == pytest.approx([score_of("bleu", own) for own in few], abs=1e-12)
     generator, looped = np.random.default_rng(7), []
     for _ in range(20):
-        times = np.bincount(generator.integers(6, size=6), minlength=6)
+        times = np.bincount(generator.integers(10, size=10), minlength=10)
         looped.append(score_of("bleu", times.astype(float) @ counts))
     assert resampled("bleu", [counts], draws=20, seed=7)[0] == pytest.approx(looped, abs=1e-12)
     assert difference("chrf", found, found, references, draws=20) == (0, 0, 0)
     gain = difference("bleu", found, references, references, draws=50)
     assert gain.value == pytest.approx(100 - scores["bleu"])
     assert 0 <= gain.low < gain.value < gain.high
-    with pytest.raises(ValueError, match="each translation needs its reference; got 4 and 3"):
+    with pytest.raises(ValueError, match="each translation needs its reference; got 8 and 3"):
         scores_of(found, references[:3])
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8])
+def test_few_sentences_have_scores_without_an_interval(size: int) -> None:
+    references = [f"the number {place} is in the old house" for place in range(size)]
+    found = [*references[1:], "the house"]
+    scores = scores_of(found, references, draws=50)
+    own = difference("bleu", found, references, references, draws=50)
+    ends = [*(scores[f"{name}_{end}"] for name in ("bleu", "chrf") for end in ("low", "high")), own.low, own.high]
+    assert np.isnan(ends).all() if size < 8 else np.isfinite(ends).all()
+    assert np.isfinite([scores["bleu"], scores["chrf"], own.value]).all()

@@ -20,7 +20,8 @@ from pipeline.systems.experts.load import Encoded
 from pipeline.systems.experts.validation import of_shares
 
 TEST = "test"
-SCORES = ("nll", "bleu", "chrf", "bleu_low", "bleu_high", "chrf_low", "chrf_high")
+SCORES = ("nll", "bleu", "chrf")
+ENDS = ("bleu_low", "bleu_high", "chrf_low", "chrf_high")
 
 
 class Evaluated(NamedTuple):
@@ -93,12 +94,13 @@ def task_rows(written: pd.DataFrame, data: TextPairs, measured: Measured) -> lis
 
 
 def metrics_of(scores: Any, measured: Measured) -> dict[str, float]:
-    """Returns the scores by the names of metrics, and how tokens are shared among experts and adapters."""
+    """Returns the scores by the names of metrics, and how tokens are shared among experts and adapters. Ends of
+    intervals that few sentences do not have are left out."""
     metrics: dict[str, float] = {}
     for row in scores.to_dict("records"):
         suffix = row["task"] if row["part"] == TEST else f"{row['part']}_{row['task']}"
-        names = SCORES if row["part"] == TEST else SCORES[:3]
-        metrics |= {f"{name}_{suffix}": row[name] for name in names}
+        ends = [name for name in ENDS if row["part"] == TEST and row[name] == row[name]]
+        metrics |= {f"{name}_{suffix}": row[name] for name in (*SCORES, *ends)}
     test = scores[scores["part"] == TEST]
     into, out_of = test["task"].str.endswith(f"-{ENGLISH}"), test["task"].str.startswith(f"{ENGLISH}-")
     for name, own in {"xe": test[into], "ex": test[out_of]}.items():
