@@ -97,8 +97,7 @@ def with_advice(error: TrainingEnded, data: StandardisedPoints) -> TrainingEnded
 
 
 def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:
-    """Fits linear ridge regression, with a row of the curve for each ridge; the variance is the mean squared
-    residual."""
+    """Fits linear ridge regression, with a row of the curve for each ridge."""
     fits = linear_gaussians(*data.train, ridges)
     curve = [curve_row(lambda x, fit=fit: fit.predict(x)[:2], data, place, math.nan) for place, fit in enumerate(fits)]
     kept = fits[best_place([row.validation.nlpd for row in curve])]
