@@ -101,8 +101,8 @@ class TranslationPredictor:
         """Returns the translation of each text, in their order; that of an empty one is empty, with a score of 0.
 
         tasks: their numbers. beam: 1 to 8, 1 is greedy search; longest: see the class; None takes the model's own. No
-        translation depends on the other texts but for rounding, which may decide between two that are about as
-        probable. Raises ValueError, naming the text by its place from 0, for a character
+        translation depends on the other texts but for rounding, which may decide between two experts, or two
+        translations, that score about the same. Raises ValueError, naming the text by its place from 0, for a character
         that is no text, and as `check_search`.
         """
         beam, longest = self.beam if beam is None else beam, self.longest if longest is None else longest

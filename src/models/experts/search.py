@@ -32,7 +32,8 @@ def translate(model: TranslationNetwork, source: TokenLists, task: Tensor, how: 
     """Returns the translation of each source, in their order, in evaluation mode.
 
     source: with tags and end, as `models.experts.tags.sources_of` gives them. task: int64 (sentence,). No translation
-    depends on the other sentences but for rounding, which may decide between two that are about as probable.
+    depends on the other sentences but for rounding, which may decide between two experts, or two translations, that
+    score about the same.
     """
     was, found = model.training, dict[int, Written]()
     model.eval()

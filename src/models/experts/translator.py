@@ -147,8 +147,8 @@ class Translator(SavedEstimator):
     def translate(self, texts: Sequence[str], *, source: str, target: str) -> list[str]:
         """Returns the translation of each text, in their order; that of an empty one is empty.
 
-        No translation depends on the other texts but for rounding, which may decide between two that are about as
-        probable. One that has not ended after 2n + 10 tokens, for n of its text, is
+        No translation depends on the other texts but for rounding, which may decide between two experts, or two
+        translations, that score about the same. One that has not ended after 2n + 10 tokens, for n of its text, is
         cut there; a UserWarning says how many are. Raises NotFittedError before `fit`, TypeError for one text in place
         of a list, and ValueError for a task that was not learned, naming those known, and a character that is no text.
         """
