@@ -24,7 +24,7 @@ from models.trace.asked import inner
 from models.trace.estimators import check_budget
 from models.trace.matrices import matrix_of
 from models.trace.pool import Pool, refuse_overflow, tail, whole
-from models.trace.standard_errors import few, of_dependent_terms
+from models.trace.standard_errors import few, of_dependent_terms, share_of_estimate
 from models.trace.xtrace import left_out_directions
 
 METHODS = {"bekas": "hutchinson", "xdiag": "xtrace"}  # each with the method of traces that splits a budget alike
@@ -48,9 +48,9 @@ class DiagonalEstimate:
 
     @property
     def relative_error(self) -> float:
-        """Returns the norm of the standard errors over that of the estimates; 0 for a matrix of zeros."""
-        largest = float(np.linalg.norm(self.estimate))
-        return float(np.linalg.norm(self.standard_error)) / largest if largest else 0.0
+        """Returns the norm of the standard errors over that of the estimates; 0 for a matrix of zeros, and infinite for
+        estimates that are all 0 with an error."""
+        return share_of_estimate(*(float(np.linalg.norm(own)) for own in (self.standard_error, self.estimate)))
 
     @property
     def lacking(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from models.trace.diagonal import estimate_diagonal
+from models.trace.diagonal import DiagonalEstimate, estimate_diagonal
 
 SIZE = 150
 INDEX = np.arange(1, SIZE + 1)
@@ -44,6 +45,13 @@ def test_auto_takes_what_errs_less(spectrum: str) -> None:
         return float(np.sqrt(np.mean([(one - matrix.diagonal()) ** 2 for one in found])))
 
     assert wrong("auto") < 1.1 * min(wrong("bekas"), wrong("xdiag"))
+
+
+@pytest.mark.parametrize(("error", "relative"), [(0.0, 0.0), (0.1, math.inf)])
+def test_estimates_of_zero_are_within_a_tolerance_without_an_error_alone(error: float, relative: float) -> None:
+    found = DiagonalEstimate(np.zeros(3), np.array([0.0, error, 0.0]), products=4, method="bekas")
+    assert found.relative_error == relative
+    assert found.is_within(0.5) == (error == 0)
 
 
 def xdiag_by_hand(matrix: np.ndarray, queries: np.ndarray) -> np.ndarray:
