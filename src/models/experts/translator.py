@@ -45,9 +45,9 @@ class Translator(SavedEstimator):
     for as many as fewer texts allow, which a warning says. longest: tokens of a side; longer
     pairs are not learned from, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens:
     of a batch on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch),
-    learning_rate, warmup, clip: of Adam. patience: epochs without better validation nats that end training; the best is
-    kept. held_out: the share of each task's pairs that is held out for that, 0 for none; a warning names tasks of which
-    it is less than one pair. beam: hypotheses, 1 to 8.
+    learning_rate, warmup, clip: of Adam; a warm-up of more than all updates is warned of. patience: epochs without
+    better validation nats that end training; the best is kept. held_out: the share of each task's pairs that is held
+    out for that, 0 for none; a warning names tasks of which it is less than one pair. beam: hypotheses, 1 to 8.
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
@@ -176,10 +176,12 @@ class Translator(SavedEstimator):
         return hasattr(self, "predictor_")
 
     def _training(self, epochs: int, updates: int, learning_rate: float, warmup: int) -> Training:
-        return Training(
+        how = Training(
             whole_number("epochs", epochs), whole_number("updates", updates), number("learning_rate", learning_rate),
             whole_number("warmup", warmup), number("clip", self.clip), whole_number("patience", self.patience),
         )  # fmt: skip
+        warn_of_long_warmup(how)
+        return how
 
     def _architecture(self, pieces: int, tasks: int) -> Architecture:
         router, adapter = parts_of(self.arm)
@@ -204,6 +206,17 @@ class Translator(SavedEstimator):
             warn_of_none_held_out(predictor, validation, first)
         with threads_for(predictor.network):
             return train(objective, validation, how, seed=seed)
+
+
+def warn_of_long_warmup(how: Training) -> None:
+    """Warns of a warm-up that is longer than the training, in which the rate does not reach `learning_rate`."""
+    made = how.epochs * how.updates
+    if how.warmup > made:
+        warnings.warn(
+            f"warmup={how.warmup} is more than all {made} updates (epochs · updates), so that the rate rises to "
+            f"{made / how.warmup:.0%} of learning_rate={how.learning_rate:g} at most; lower warmup",
+            stacklevel=4,
+        )
 
 
 def warn_of_none_held_out(predictor: TranslationPredictor, held_out: EncodedPairs, first: int) -> None:

@@ -30,7 +30,7 @@ WORDS = {
 }
 QUICK: dict[str, Any] = {
     "pieces": 320, "width": 16, "heads": 2, "hidden": 24, "layers": 1, "count": 2, "adapter_hidden": 8, "dropout": 0.0,
-    "epochs": 1, "updates": 2, "tokens": 100, "held_out": 0.0, "beam": 1,
+    "epochs": 1, "updates": 2, "warmup": 2, "tokens": 100, "held_out": 0.0, "beam": 1,
 }  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def test_pairs_are_learned_by_heart_and_a_language_more_leaves_them(fitted: Tran
     assert own.translate(german, source="de", target="en") == ENGLISH
     assert own.score(pairs())["de-en"]["chrf"] == pytest.approx(100)
     before = own.predictor_.translate(german, [0] * 16)
-    own.add_language(pairs("fr"), epochs=2, updates=5)
+    own.add_language(pairs("fr"), epochs=2, updates=5, warmup=5)
     assert own.predictor_.translate(german, [0] * 16) == before
     assert own.curve_[-1][0] < own.curve_[0][0]
     assert len(own.translate(french, source="fr", target="en")) == 16
@@ -98,7 +98,7 @@ def test_translations_that_do_not_end_are_counted(fitted: Translator, tmp_path: 
 def test_a_new_target_language_has_a_tag(fitted: Translator, tmp_path: Path) -> None:
     fitted.save(tmp_path / "kept")
     own = Translator.load(tmp_path / "kept")
-    own.add_language([(b, a, "en", "fr") for a, b, _, _ in pairs("fr")], adapt="all", epochs=1, updates=2)
+    own.add_language([(b, a, "en", "fr") for a, b, _, _ in pairs("fr")], adapt="all", epochs=1, updates=2, warmup=2)
     assert "2fr" in own.predictor_.vocabulary.tags
     assert own.predictor_.vocabulary.size == fitted.predictor_.vocabulary.size
     assert own.translate([""], source="en", target="fr") == [""]
@@ -108,7 +108,7 @@ def test_a_new_task_begins_with_the_embedding_of_a_known_one() -> None:
     known = [*pairs(), *pairs("fr"), *((b, a, "en", "de") for a, b, _, _ in pairs())]
     own = Translator(**QUICK | {"arm": "token+dynamic"}).fit(known)
     before = own.predictor_.network.table
-    own.add_language([(a, b, "it", "en") for a, b, _, _ in pairs("fr")], adapt="tasks", learning_rate=1e-30, epochs=1)
+    own.add_language([(a, b, "it", "en") for a, b, _, _ in pairs("fr")], adapt="tasks", learning_rate=1e-30, epochs=2)
     table = own.predictor_.network.table
     assert torch.equal(table[:3], before)
     assert any(torch.equal(table[3], row) for row in before)
@@ -121,7 +121,9 @@ def test_a_new_task_leaves_adapters_of_all_tasks_alone(adapter: str) -> None:
     texts = [row[0] for row in known]
     before = own.predictor_.translate(texts, [place // 16 for place in range(48)])
     weights = {name: value.clone() for name, value in own.predictor_.network.state_dict().items()}
-    own.add_language([(a, b, "it", "en") for a, b, _, _ in pairs("fr")], learning_rate=0.1, epochs=1, updates=2)
+    own.add_language(
+        [(a, b, "it", "en") for a, b, _, _ in pairs("fr")], learning_rate=0.1, epochs=1, updates=2, warmup=2
+    )
     after = own.predictor_.network.state_dict()
     assert {name for name in weights if not torch.equal(after[name][: len(weights[name])], weights[name])} == set()
     assert not any(torch.equal(after["table"][3], row) for row in weights["table"])
@@ -255,7 +257,7 @@ def test_tasks_of_which_no_pair_is_held_out_are_named(fitted: Translator, tmp_pa
     fitted.save(tmp_path / "own")
     own = Translator.load(tmp_path / "own").set_params(held_out=0.05)
     with pytest.warns(UserWarning, match=r"held out, so that no epoch is chosen; give more pairs, or raise held_out$"):
-        own.add_language(pairs("fr"), epochs=1, updates=1)
+        own.add_language(pairs("fr"), epochs=1, updates=1, warmup=1)
 
 
 def test_scores_say_what_to_install(monkeypatch) -> None:
@@ -298,3 +300,11 @@ def test_few_sentences_have_scores_without_an_interval(size: int) -> None:
     ends = [*(scores[f"{name}_{end}"] for name in ("bleu", "chrf") for end in ("low", "high")), own.low, own.high]
     assert np.isnan(ends).all() if size < 8 else np.isfinite(ends).all()
     assert np.isfinite([scores["bleu"], scores["chrf"], own.value]).all()
+
+
+def test_a_warmup_longer_than_all_updates_is_warned_of() -> None:
+    said = r"^warmup=4 is more than all 2 updates .*rises to 50% of learning_rate=0.003 at most; lower warmup$"
+    with pytest.warns(UserWarning, match=said):
+        own = Translator(**QUICK | {"warmup": 4}).fit(pairs())
+    with pytest.warns(UserWarning, match=r"^warmup=40 is more than all 1 updates"):
+        own.add_language(pairs("fr"), epochs=1, updates=1)

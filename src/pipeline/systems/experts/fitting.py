@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from tqdm import tqdm
 
 from data.text_pairs import TextPairs
 from models.experts.network import TranslationNetwork
@@ -114,6 +115,7 @@ def fit_network(
     among them. stage: begins the names of its metrics, and of its file in the folder of the run.
     """
     network = objective.model
+    say_long_warmup(settings, stage)
 
     def evaluate() -> dict[str, float]:
         pace = objective.pace()
@@ -132,6 +134,18 @@ def fit_network(
     )
     with threads_for(network):
         return Fitted(network, loop.run())
+
+
+def say_long_warmup(settings: ExpertsConfig, stage: str) -> None:
+    """Says where the warm-up is longer than the training, whose last update then has the largest rate."""
+    own = settings.fit
+    made = own.epochs * own.updates
+    if 0 < made < own.warmup:
+        section = "fewshot" if settings.fewshot.languages and stage == "fit" else "fit"
+        tqdm.write(
+            f"{section}.warmup={own.warmup} is more than all {made} updates; the learning rate rises until the last of "
+            f"them; lower {section}.warmup"
+        )
 
 
 def fit_settings(settings: ExpertsConfig, *, title: str, on_gpu: bool) -> FitSettings:

@@ -25,7 +25,7 @@ from pipeline.systems.experts.checks import check_fewshot
 from pipeline.systems.experts.config import ExpertsConfig, FitConfig, MixtureConfig
 from pipeline.systems.experts.evaluate import metrics_of
 from pipeline.systems.experts.fewshot import fit_of, mark_of, shots_of, split
-from pipeline.systems.experts.fitting import fit_settings
+from pipeline.systems.experts.fitting import fit_settings, say_long_warmup
 from pipeline.systems.experts.load import Encoded, Loaded, encoded
 
 
@@ -140,6 +140,18 @@ def test_new_tasks_are_learned_with_the_numbers_of_fewshot_and_a_rate_that_rises
     rates = [share_of_rate(asked.schedule, step, total=asked.steps, warmup=asked.warmup) for step in range(200)]
     assert (asked.learning_rate, rates.index(max(rates)), own.fit.select) == (0.002, 39, "nll")
     assert sum(rates) > 100  # a warm-up of one update leaves 27
+
+
+@pytest.mark.parametrize(
+    ("languages", "stage", "section"), [([], "fit", "fit"), (["c1"], "base", "fit"), (["c1"], "fit", "fewshot")]
+)
+def test_a_warmup_longer_than_the_training_is_said(languages: list[str], stage: str, section: str, capsys) -> None:
+    own = settings(languages=languages)
+    for updates, said in ((4, True), (5, False), (0, False)):  # of two epochs; nothing is trained by none
+        own.fit = SimpleNamespace(epochs=2, updates=updates, warmup=9)
+        say_long_warmup(own, stage)
+        line = f"{section}.warmup=9 is more than all 8 updates; the learning rate rises until the last of them; "
+        assert (line + f"lower {section}.warmup" in "".join(capsys.readouterr())) == said
 
 
 def test_scores_out_of_english_are_of_tasks_out_of_english_alone() -> None:
