@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.systems.forms.labels import labelled, said_of_repeats
-from pipeline.systems.forms.recognition.multirun import right_alone
+from pipeline.systems.forms.recognition.multirun import words_read
 
 UNITS = [f"recogniser.units={units}" for units in (64, 96)]
 
@@ -25,9 +25,9 @@ def test_settings_are_part_of_the_arm_where_its_jobs_differ_in_them() -> None:
     assert set(found["data"]) == {"dhsd"}
     read = pd.concat([pd.DataFrame({"run_id": run, "image": range(6), "faults": [0, 0, 1, 1, 0, 1]})
                       for run in found["run_id"]])  # fmt: skip
-    alone = right_alone(found, read, "dhsd")
-    assert len(alone) == 6
-    assert set(alone["images"]) == {12}
+    pairs = words_read(found.assign(seconds=1.0, parameters=1.0), read, {"data": "dhsd", "part": "test"})
+    assert len(pairs) == 6
+    assert set(pairs["images"]) == {6}  # two seeds read the same six images
 
 
 def test_settings_that_a_variant_stands_for_are_not_named_twice_and_others_are() -> None:

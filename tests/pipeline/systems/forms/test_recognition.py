@@ -36,7 +36,7 @@ from pipeline.systems.forms.recognition.load import (
     alphabet_of,
     ink_height,
 )
-from pipeline.systems.forms.recognition.multirun import errors_of, right_alone
+from pipeline.systems.forms.recognition.multirun import errors_of, words_read
 from pipeline.systems.forms.recognition.report import log_language
 from pipeline.systems.forms.recognition.scores import confusion
 from pipeline.systems.forms.recognition.servable import table_of
@@ -256,9 +256,27 @@ def test_arms_are_compared_by_image() -> None:
     whole, drawn = errors_of(read[read["run_id"] == "a"])
     assert whole == pytest.approx(100 * 2 / 12)
     assert drawn.mean() == pytest.approx(whole, abs=1)
-    jobs = pd.DataFrame({"run_id": ["a", "b"], "arm": ["one", "other"], "seed": [0, 0]})
-    (row,) = right_alone(jobs, read, "dhsd").to_dict("records")
-    assert (row["arm"], row["arm_alone"], row["against_alone"], row["images"], row["p"]) == ("other", 1, 1, 3, 1.0)
+
+
+def readings_of(faults: dict[str, list[int]], seeds: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Jobs of arms with so many seeds, each of which reads the images with the same faults; and their readings."""
+    runs = [(f"{arm}{seed}", arm, seed) for arm in faults for seed in range(seeds)]
+    jobs = pd.DataFrame(runs, columns=["run_id", "arm", "seed"]).assign(
+        model=[arm for _, arm, _ in runs], augment="none", settings=[()] * len(runs), seconds=1.0, parameters=1.0
+    )
+    read = pd.concat([pd.DataFrame({"run_id": run, "image": range(len(faults[arm])), "characters": 4,
+                                    "faults": faults[arm]}) for run, arm, _ in runs])  # fmt: skip
+    return jobs, read
+
+
+def test_copies_of_images_are_no_more_images() -> None:
+    """Three seeds that read the same twelve images in the same way say of images what one says."""
+    faults = {"one": [0, 2, 0, 0] * 3, "other": [0, 0, 0, 1] + [0, 0, 0, 0] * 2}
+    once, thrice = (words_read(*readings_of(faults, seeds), {"data": "dhsd", "part": "test"}) for seeds in (1, 3))
+    (row,) = thrice.to_dict("records")
+    assert (row["arm"], row["images"], row["arm_ahead"], row["against_ahead"]) == ("other", 12, 3, 1)
+    assert row["difference"] == pytest.approx(100 * (1 - 3) / 12)
+    assert row["p"] == once["p"][0] > 0.2
 
 
 @pytest.mark.parametrize(
