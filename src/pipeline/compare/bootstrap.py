@@ -29,9 +29,10 @@ class Claim(NamedTuple):
     against: str
 
 
-def drawn_weights(count: int) -> np.ndarray:
-    """Returns how often each of so many cases is drawn in each bootstrap sample, (draw, case)."""
-    generator = np.random.default_rng(SEED)
+def drawn_weights(count: int, *, seed: int = SEED) -> np.ndarray:
+    """Returns how often each of so many cases is drawn in each bootstrap sample, (draw, case). seed: another one for
+    cases that are drawn apart from others."""
+    generator = np.random.default_rng(seed)
     return generator.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(float)
 
 

@@ -1,18 +1,27 @@
-"""Arms of a multirun beside one another: errors with intervals over drawn cases, differences paired by case."""
+"""Arms of a multirun beside one another: errors with intervals over drawn cases and starts of training, differences
+paired by both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pipeline.compare.bootstrap import claimed_rows, interval, paired_arms
+from pipeline.compare.bootstrap import claimed_rows, drawn_weights, interval, paired_rows
+from pipeline.compare.claims import NO_CLAIM, UNDECIDED
 from pipeline.compare.panels import with_names
 from pipeline.systems.forms.claims import arms_of, claims_on
 
 KEPT = ("seconds", "parameters")
+STARTS = 1  # seed of the draws of starts, another one than that of cases
+OF_FEW = {1: f"{UNDECIDED}: one start of training", 2: f"{UNDECIDED}: two starts of training"}
+OF_STARTS = (  # of a caption, behind what is drawn
+    "the same for both arms of a pair; three starts are few, and of fewer there is no verdict. p is adjusted by Holm "
+    "over the pairs of a set."
+)
 
 ErrorsOfRun = Callable[[str], tuple[float, np.ndarray]]  # of a run, over all cases and over drawn ones, (draw,)
 
@@ -24,24 +33,67 @@ def stand_ins(jobs: Any) -> bool:
 
 def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, *, finds: bool = True) -> dict[str, Any]:
     """Returns the tables of a set of jobs, which `labels.labelled` gives, by name: a row an arm, a pair of arms, and a
-    claim. names: what tells the set from others, the data first. finds: as of `claims.claims_on`."""
+    claim. Arms with unequal seeds are not paired. names: what tells the set from others, the data first. finds: as of
+    `claims.claims_on`."""
     whole, drawn = dict[str, float](), dict[str, Any]()
     for arm, own in jobs.groupby("arm", sort=False):
-        pairs = [errors_of(str(run)) for run in own["run_id"]]
-        whole[str(arm)] = float(np.mean([one for one, _ in pairs]))
-        drawn[str(arm)] = np.mean([many for _, many in pairs], axis=0)
-    stand_in, claims = stand_ins(jobs), claims_on(arms_of(jobs), finds=finds)
+        errors = [errors_of(str(run)) for run in own.sort_values("seed", kind="stable")["run_id"]]
+        whole[str(arm)] = float(np.mean([one for one, _ in errors]))
+        drawn[str(arm)] = over_starts([many for _, many in errors])
+    seeds, stand_in = seeds_of(jobs), stand_ins(jobs)
+    claims = [own for own in claims_on(arms_of(jobs), finds=finds) if seeds[own.challenger] == seeds[own.against]]
+    pairs = [(first, second) for first, second in combinations(seeds, 2) if seeds[first] == seeds[second]]
     tables = {
-        "means": means_of(jobs, whole, drawn), "paired": paired_arms(whole, drawn, stand_in=stand_in),
-        "claims": claimed_rows(claims, whole, drawn, stand_in=stand_in),
-    }  # fmt: skip
+        "means": means_of(jobs, whole, drawn),
+        "paired": of_enough_starts(paired_rows(pairs, whole, drawn, stand_in=stand_in), seeds),
+        "claims": of_enough_starts(claimed_rows(claims, whole, drawn, stand_in=stand_in), seeds),
+    }
     data, *others = names.values()
     panel = f"{data}: {', '.join(others)}".replace("_", " ")
     return {name: with_names(table, names, panel) for name, table in tables.items()}
 
 
+def seeds_of(jobs: Any) -> dict[str, tuple[int, ...]]:
+    """Returns the seeds of each arm, in the order of the arms."""
+    return {str(arm): tuple(sorted(own)) for arm, own in jobs.groupby("arm", sort=False)["seed"]}
+
+
+def over_starts(errors: Sequence[np.ndarray]) -> np.ndarray:
+    """Returns the mean error of drawn starts of training over drawn cases, (draw,): in each draw as many starts are
+    drawn, with replacement, as there are. errors: of each start over drawn cases. So many starts are drawn alike for
+    every arm."""
+    every = np.stack(errors)
+    return (drawn_weights(len(every), seed=STARTS).T * every).mean(0)
+
+
+def of_enough_starts(table: Any, seeds: Mapping[str, Sequence[int]]) -> Any:
+    """Returns rows about arms, with a verdict where there are enough starts of training."""
+    if not len(table):
+        return table
+    return table.assign(verdict=[
+        verdict_of(known, len(seeds[arm])) for known, arm in zip(table["verdict"], table["arm"], strict=True)
+    ])  # fmt: skip
+
+
+def verdict_of(known: str, starts: int) -> str:
+    """Returns a verdict, or that it is undecided where too few starts of training say it. That of stand-ins stays."""
+    return known if known == NO_CLAIM else OF_FEW.get(starts, known)
+
+
+def said_of_seeds(jobs: Any) -> str:
+    """Returns a line about each set of arms with unequal seeds, which are not paired; "" without any."""
+    lines = []
+    for (data, _), own in jobs.groupby(["data", "scored"], sort=False):
+        seeds = seeds_of(own)
+        if len(set(seeds.values())) > 1:
+            told = "; ".join(f"{arm}: {', '.join(map(str, numbers))}" for arm, numbers in seeds.items())
+            lines.append(f"{data}: arms have unequal seeds ({told}). Of two arms with unequal seeds no "
+                         "difference is given; run each arm with the same seeds.\n\n")  # fmt: skip
+    return "".join(lines)
+
+
 def means_of(jobs: Any, whole: Mapping[str, float], drawn: Mapping[str, Any]) -> pd.DataFrame:
-    """Returns a row an arm: its error with an interval over cases, and what its jobs had in common."""
+    """Returns a row an arm: its error with an interval over cases and starts, and what its jobs had in common."""
     rows = []
     for arm, error in whole.items():
         own = jobs[jobs["arm"] == arm]

@@ -14,6 +14,7 @@ from pipeline.compare.jobs import compared_jobs
 from pipeline.compare.pages import Remade, read_table
 from pipeline.compare.panels import joined
 from pipeline.compare.words import Summary
+from pipeline.systems.forms.arms import said_of_seeds
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.labels import labelled, said_of_repeats
 from pipeline.systems.forms.reading import multirun as reading
@@ -41,7 +42,13 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
             for file, columns in own.FILES.items()
         }  # fmt: skip
     summary = own.summary_of(jobs, files, title)
-    return summary._replace(text=said_of_repeats(every, jobs) + summary.text)
+    return with_remarks(summary, every, jobs)
+
+
+def with_remarks(summary: Summary, every: Any, jobs: Any) -> Summary:
+    """Returns a summary with words in front about jobs that repeat others and arms with unequal seeds. every: all jobs;
+    jobs: those that are compared."""
+    return summary._replace(text=said_of_repeats(every, jobs) + said_of_seeds(jobs) + summary.text)
 
 
 def wanted(columns: list[str] | None) -> Callable[[str], bool] | None:
@@ -57,4 +64,4 @@ def multirun_from(folder: Path) -> Remade:
     there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
     files = {file: read_table(folder / file, ("part", "run_id")) for file in there}
     summary = own.summary_of(jobs, files, folder.name)
-    return Remade.of(summary._replace(text=said_of_repeats(every, jobs) + summary.text))
+    return Remade.of(with_remarks(summary, every, jobs))

@@ -13,7 +13,7 @@ from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import compared_arms, stand_ins
+from pipeline.systems.forms.arms import OF_STARTS, compared_arms, over_starts, stand_ins, verdict_of
 from pipeline.systems.forms.claims import WITHIN, cost_of_boxes
 from pipeline.systems.forms.reading.report import READ
 from pipeline.systems.forms.reading.scores import FOUND, GIVEN, NAMES
@@ -28,14 +28,13 @@ COST = (
     "What it costs to find the words: the word error rate in boxes that are found, above that in true ones, in points. "
     f"*verdict*: whether that is less than {WITHIN:g}, with the whole interval."
 )
-X = "error rate (%)\nmean over seeds; bars: 95 % interval over forms"
+X = "error rate (%)\nmean over seeds; bars: 95 % interval over forms and starts of training"
 CAPTION = (
     "Error rates of the texts of whole forms in %, the mean over seeds: edits over characters (CER), or over words "
     "between blanks (WER), or neighbouring words that do not follow each other (out of order). *true boxes*: the same "
     "recogniser in true boxes; *corrected*: with texts taken for training texts that are near. The intervals and p are "
-    "of a bootstrap over forms, the same for both arms of a pair; p is adjusted by Holm over the pairs of a set. "
-    "*verdict*: whether *arm* has a lower error than *against*. The part test_style has a style of page that no "
-    "training form has."
+    f"of a bootstrap over forms and starts of training, {OF_STARTS} *verdict*: whether *arm* has a lower error than "
+    "*against*. The part test_style has a style of page that no training form has."
 )
 
 
@@ -69,14 +68,16 @@ def costs_of(jobs: Any, read: Any, data: str) -> list[dict[str, Any]]:
         if all(each["words"].sum() for each in both):
             found, given = (mean_rates(each) for each in both)
             cost = cost_of_boxes(found, given, stand_in=stand_ins(jobs))
-            rows.append({"data": data, "part": part, "arm": arm, **cost})
+            known = verdict_of(cost["verdict"], own["run_id"].nunique())
+            rows.append({"data": data, "part": part, "arm": arm, **cost, "verdict": known})
     return rows
 
 
 def mean_rates(read: Any) -> np.ndarray:
-    """Returns the mean word error rate of an arm's jobs, over all forms and over drawn ones, (1 + draw,)."""
-    found = [errors_of(own, "WER") for _, own in read.groupby("run_id")]
-    return np.mean([np.append(whole, drawn) for whole, drawn in found], axis=0)
+    """Returns the mean word error rate of an arm's jobs, over all forms, and over drawn forms and starts of training,
+    (1 + draw,)."""
+    wholes, drawn = zip(*[errors_of(own, "WER") for _, own in read.groupby("run_id")], strict=True)
+    return np.append(np.mean(wholes), over_starts(drawn))
 
 
 def sets_of(data: str, read: Any) -> list[tuple[dict[str, str], Any]]:

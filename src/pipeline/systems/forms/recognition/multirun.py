@@ -13,7 +13,7 @@ from pipeline.compare.bootstrap import rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import joined, panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import compared_arms
+from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
 from pipeline.systems.forms.recognition.report import READ
@@ -24,11 +24,10 @@ FILES = {  # of each job, and the columns of it
     ATTENTION: ["position", "texts", "near", "equal"],
 }
 LACKED = (ATTENTION,)  # by recognisers without it
-X = "character error rate (%)\nmean over seeds; bars: 95 % interval over images"
+X = "character error rate (%)\nmean over seeds; bars: 95 % interval over images and starts of training"
 CAPTION = (
     "Character error rates of the test part in %, the mean over seeds. The intervals and p are of a bootstrap over "
-    "images, the same for both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* "
-    "has a lower error than *against*."
+    f"images and starts of training, {OF_STARTS} *verdict*: whether *arm* has a lower error than *against*."
 )
 ATTENDED = (
     "Share of the decoder's attention within one patch of those at which CTC says the character, by its position in "

@@ -14,7 +14,7 @@ from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import drawn_weights
 from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import compared_arms
+from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
@@ -22,13 +22,13 @@ from pipeline.systems.forms.segmentation.report import BOXES, FOUND
 SETS: tuple[str, ...] = ("data", "scored", "part")
 FILES = {FOUND: ["part", "form", "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
 NARROW_WORDS = "narrow words"
-X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over forms"
+X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over forms and starts of training"
 CAPTION = (
     "Errors of the test parts, the mean over seeds: 1 − average precision of words (*scored* words), or 1 − its mean "
     "over the classes that are there (classes), or 1 − that of the words that are no wider than the median (narrow "
-    "words), at an overlap (IoU) of at least 0.5. The intervals and p are of a bootstrap over forms, the same for both "
-    "arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower error than "
-    "*against*. The part test_style has a style of page that no training form has."
+    "words), at an overlap (IoU) of at least 0.5. The intervals and p are of a bootstrap over forms and starts of "
+    f"training, {OF_STARTS} *verdict*: whether *arm* has a lower error than *against*. The part test_style has a style "
+    "of page that no training form has."
 )
 
 
