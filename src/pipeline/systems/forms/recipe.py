@@ -27,7 +27,7 @@ from pipeline.systems.forms.segmentation import stages as segmentation
 
 WORDS = re.compile(r"[\w+]+")
 USUAL = "thesis"
-WITH_LANGUAGE = "crnn"  # the recogniser that has a language model in conf/
+BEST_PATH = "_best_path"  # behind the name of a recogniser that conf/ has without its language model too
 IDLE = {  # sections that change nothing in a stage
     "segmentation": ("recogniser", "recognition"),
     "recognition": ("detector", "fit"),
@@ -63,20 +63,17 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
 def model_of(settings: FormsConfig, job: Job) -> str:
     """Returns what finds boxes and what reads, as they are chosen."""
     groups = GROUPS[settings.forms.stage] if settings.reader is None else ("reader",)
-    names = [str(job.choices.get(group)) for group in groups]
+    names = [str(job.choices.get(group)).removesuffix(BEST_PATH) for group in groups]
     if boxes_given(settings):
         names[0] = GIVEN
     model = " + ".join(names) or settings.forms.stage
-    return model + language_in_words(settings, job) + ("" if settings.refiner is None else ", refined ink")
+    return model + language_in_words(settings) + ("" if settings.refiner is None else ", refined ink")
 
 
-def language_in_words(settings: FormsConfig, job: Job) -> str:
-    """Returns what is said of a language model where it is not as the recogniser has it in conf/."""
+def language_in_words(settings: FormsConfig) -> str:
+    """Returns what is said of a recogniser that reads with a language model; "" where none takes part."""
     takes_part = settings.reader is None and "recogniser" in GROUPS[settings.forms.stage]
-    if not takes_part or "language" not in settings.recogniser:
-        return ""
-    own, usual = settings.recogniser["language"] is not None, job.choices.get("recogniser") == WITH_LANGUAGE
-    return "" if own == usual else ", language model" if own else ", no language model"
+    return ", language model" if takes_part and settings.recogniser.get("language") is not None else ""
 
 
 def names_of_run(settings: FormsConfig, job: Job, unit: str) -> Named:

@@ -55,7 +55,11 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert result.status == 0, result.err
     run = only_run(client)
     metrics, tags = run.data.metrics, run.data.tags
-    assert (tags["arm"], tags["stage"], tags["detector.found"]) == ("components + crnn", "pipeline", "false")
+    assert (tags["arm"], tags["stage"], tags["detector.found"]) == (
+        "components + crnn, language model",
+        "pipeline",
+        "false",
+    )
     assert tags["reader.edges"] in ("found", "ink")
     read = table(run, "read.csv")
     own = read[(read["part"] == "test") & (read["reading"] == "read")]
@@ -106,7 +110,8 @@ def test_a_run_that_was_stopped_goes_on_and_another_run_finds_its_recogniser(
     assert result.status == 0, result.err
     assert len(losses) == steps
     assert "recogniser: found, trained before" in result.err + result.out
-    given = next(run for run in client.search_runs(["1", "2", "0"]) if run.data.tags["arm"] == "true boxes + crnn")
+    arm = "true boxes + crnn, language model"
+    given = next(run for run in client.search_runs(["1", "2", "0"]) if run.data.tags["arm"] == arm)
     assert given.data.tags["recogniser.found"] == "true"
     assert given.data.tags["language"] == stopped.data.tags["language"]
     assert math.isnan(given.data.metrics["recogniser/seconds"])  # it was trained by two processes
@@ -253,11 +258,11 @@ def test_arms_are_compared_by_what_all_of_them_have() -> None:
     ("experiment", "asked", "arms"),
     [
         ("forms_pipeline", ("detector=pixel_link", "recogniser=crnn", QUICK, "reader=two_phase"),
-         ["pixel_link + crnn"]),
-        ("forms_given_boxes", ("forms.augment=none", "recogniser=crnn", QUICK), ["true boxes + crnn, none"]),
+         ["pixel_link + crnn, language model"]),
+        ("forms_given_boxes", ("forms.augment=none", "recogniser=crnn_best_path"), ["true boxes + crnn, none"]),
         ("forms_order", ("data.slant=10", "detector=components", "recogniser=crnn", QUICK), ["up to 10 degrees"]),
         ("forms_ablation", ("detector=components", "recogniser=crnn", QUICK),
-         ["components + crnn", "true boxes + crnn"]),
+         ["components + crnn, language model", "true boxes + crnn, language model"]),
     ],
 )  # fmt: skip
 def test_every_experiment_of_whole_forms_runs_tiny_and_its_page_is_made_again(

@@ -27,7 +27,7 @@ from models.forms.recognise.language import Language
 from models.forms.recognise.objective import RecognitionObjective
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
-from pipeline.systems.forms.recipe import language_in_words
+from pipeline.systems.forms.recipe import model_of
 from pipeline.systems.forms.recognition import fitting, remarks
 from pipeline.systems.forms.recognition.fitting import refuse_too_long
 from pipeline.systems.forms.recognition.load import (
@@ -64,7 +64,7 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert result.status == 0, result.err
     run = only_run(client)
     metrics, tags = run.data.metrics, run.data.tags
-    assert (tags["arm"], tags["stage"], tags["augment"]) == ("crnn", "recognition", "thesis")
+    assert (tags["arm"], tags["stage"], tags["augment"]) == ("crnn, language model", "recognition", "thesis")
     read = table(run, "read.csv")
     assert set(read["nearest"]) <= set(words.parts["train"].texts)
     assert metrics["evaluate/test_word_accuracy_retrieval"] == (read["nearest"] == read["true"]).mean()
@@ -111,17 +111,17 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
 
 @pytest.mark.parametrize(
     ("recogniser", "language", "said"),
-    [("crnn", {}, ""), ("crnn", None, ", no language model"), ("character", None, ""),
-     ("character", {}, ", language model"), ("word", "none", "")],
+    [("crnn", {}, "crnn, language model"), ("crnn", None, "crnn"), ("crnn_best_path", None, "crnn"),
+     ("character", {}, "character, language model"), ("word", "none", "word")],
 )  # fmt: skip
-def test_a_language_model_that_is_not_the_usual_one_is_part_of_the_arm(
-    recogniser: str, language: Any, said: str
-) -> None:
+def test_a_language_model_is_part_of_the_arm(recogniser: str, language: Any, said: str) -> None:
+    """So that what is compared with CRNN alone has none either."""
     own = {} if language == "none" else {"language": language}
     job: Any = SimpleNamespace(choices={"recogniser": recogniser, "detector": "r_fcn"})
-    for stage, found in (("recognition", said), ("pipeline", said), ("segmentation", "")):
-        settings: Any = SimpleNamespace(reader=None, recogniser=own, forms=SimpleNamespace(stage=stage))
-        assert language_in_words(settings, job) == found
+    for stage, found in (("recognition", said), ("pipeline", f"r_fcn + {said}"), ("segmentation", "r_fcn")):
+        forms = SimpleNamespace(stage=stage, boxes="found")
+        settings: Any = SimpleNamespace(reader=None, refiner=None, recogniser=own, forms=forms)
+        assert model_of(settings, job) == found
 
 
 @pytest.mark.parametrize(("with_it", "use"), [(9.0, "used"), (10.0, "used"), (11.0, "left out")])
@@ -282,14 +282,15 @@ def test_copies_of_images_are_no_more_images() -> None:
 @pytest.mark.parametrize(
     ("experiment", "asked", "arms"),
     [
-        ("forms_recognition", ("forms.augment=none", "recogniser=crnn,moran"), ["crnn, none", "moran, none"]),
+        ("forms_recognition", ("forms.augment=none", "recogniser=crnn_best_path,moran"), ["crnn, none", "moran, none"]),
         ("forms_recognition_words", ("forms.augment=thesis", "recogniser=word", "data=dhsd_parts"), ["word"]),
         ("forms_character", ("forms.augment=none", "data=dhsd_parts"),
          ["from a word model, none", "from scratch, none"]),
         ("forms_attention", (*SMALL_SEQ2SEQ, "forms.alphabet=alphanumeric"), ["attention", "equal weights"]),
         ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
          ["CTC 1, by patches"]),
-        ("forms_augmentation", ("forms.augment=none,thesis",), ["crnn", "crnn, none"]),
+        ("forms_augmentation", ("forms.augment=none,thesis",),
+         ["crnn, language model", "crnn, language model, none"]),
         ("forms_ink", ("contender=ink/synthetic",), ["synthetic ink"]),
     ],
 )  # fmt: skip

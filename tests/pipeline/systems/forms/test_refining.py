@@ -49,7 +49,7 @@ def test_a_run_refines_says_so_and_goes_on_with_the_refiner_that_it_has(
     assert result.status == 0, result.err
     assert "refiner: 3 training images refined" in result.err + result.out
     whole = only_run(client)
-    assert (whole.data.tags["refiner"], whole.data.tags["arm"]) == ("GANRefiner", "crnn, refined ink")
+    assert (whole.data.tags["refiner"], whole.data.tags["arm"]) == ("GANRefiner", "crnn, language model, refined ink")
     assert whole.data.metrics["data/images_refined"] == 3
     curve = table(whole, "curves/refiner.csv")
     history = client.get_metric_history(whole.info.run_id, "refiner/discriminator_loss")
