@@ -17,7 +17,7 @@ from models.forms.detect.trunk import NORMS, Trunk, refuse_odd_trunk
 from models.ranges import Count, Positive, Range
 from models.runtime.parameters import not_negative, number, one_of, whole_number
 
-MOST_FOUND = 500  # on a form
+MOST_FOUND = 500  # on a form, by a detector with anchors
 
 
 class Detector(nn.Module, ABC):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -34,9 +35,9 @@ UNITS = (0.1, 0.1, 0.2, 0.2)  # of offsets: about as far as proposals are off, s
 class TwoStageSettings(AnchoredSettings):
     """Are settings of a detector of two stages.
 
-    proposals: that are kept, of those of the `candidates` anchors of highest score: where only few anchors are looked
-    at, all may lie on the same boxes. hard_examples: proposals of a form, those of largest loss, that count while
-    training.
+    proposals: that are kept, at least twice as many as a form has boxes, of those of the `candidates` anchors of
+    highest score: where only few anchors are looked at, all may lie on the same boxes. hard_examples: proposals of a
+    form, those of largest loss, that count while training.
     """
 
     proposals: Count = 150
@@ -49,6 +50,18 @@ class TwoStageSettings(AnchoredSettings):
             whole_number(name, getattr(self, name))
         if self.candidates < self.proposals:
             raise ValueError(f"candidates must be at least proposals={self.proposals}, got {self.candidates}")
+
+    def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:
+        """Returns the settings with anchors of the training forms. Raises ValueError for a form with more boxes than
+        half of the proposals, as several proposals lie on one box and the others are never found."""
+        most = max((len(truth.boxes) for truth in truths), default=0)
+        if 2 * most > self.proposals:
+            form = next(place for place, truth in enumerate(truths) if len(truth.boxes) == most)
+            raise ValueError(
+                f"proposals={self.proposals} must be at least twice the boxes of a form, and training form {form + 1} "
+                f"has {most}; raise it to {2 * most} or more"
+            )
+        return super().prepared(images, truths)
 
 
 class TwoStage(Detector):

@@ -37,6 +37,14 @@ def test_it_learns_one_form_by_heart() -> None:
     assert torch.equal(torch.get_rng_state(), before)  # nothing is drawn
 
 
+def test_forms_with_more_boxes_than_half_of_the_proposals_are_refused() -> None:
+    """Boxes without a proposal are never found, which no loss says."""
+    many = Truth(TRUTH.boxes[:1].repeat(5, 1), TRUTH.classes[:1].repeat(5))
+    assert RFCN(proposals=10).prepared([], [TRUTH, many]).proposals == 10
+    with pytest.raises(ValueError, match=r"proposals=9 must be .*, and training form 2 has 5; raise it to 10 or more"):
+        RFCN(proposals=9).prepared([], [Truth(TRUTH.boxes[:2], TRUTH.classes[:2]), many])
+
+
 def test_losses_are_means_over_forms_whatever_else_is_in_the_batch() -> None:
     detector, forms = SMALL.network(), [ONE_FORM, WORDS_ALONE, (IMAGE, EMPTY)]
     together = detector.losses(torch.stack([image for image, _ in forms]), [truth for _, truth in forms])

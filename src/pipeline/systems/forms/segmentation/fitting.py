@@ -12,6 +12,7 @@ from models.forms.detect.detector import Detector
 from models.forms.detect.objective import DetectionObjective
 from pipeline.job.curve import Progress
 from pipeline.job.study import Study
+from pipeline.settings.messages import of_section
 from pipeline.systems.forms.checks import detector_of
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.learning import Lesson, learn
@@ -31,7 +32,8 @@ def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torc
     """Returns the detector, fitted to the training part."""
     train, held = data.parts["train"], shown(data.parts["validation"])
     images = Inks(train, range(len(train)), channel=True)
-    made = detector_of(settings).prepared(images, shown(train).truths)
+    with of_section("detector"):
+        made = detector_of(settings).prepared(images, shown(train).truths)
     detector = made.network(seed=settings.seed).to(device)
     if not made.trained:
         return Fitted(detector.eval(), None, validation_of(detector, held, settings)["validation_error"])
