@@ -159,11 +159,16 @@ def row(found: Detections, place: int) -> Found:
 
 
 def crop(ink: Tensor, box: Sequence[float]) -> Tensor:
-    """Returns the pixels that a box touches, (height, width), at least one."""
-    x0, y0 = (int(np.floor(edge)) for edge in box[:2])
-    x1, y1 = (int(np.ceil(edge)) for edge in box[2:])
-    x0, y0 = min(x0, ink.shape[1] - 1), min(y0, ink.shape[0] - 1)
-    return ink[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
+    """Returns the pixels of a form's ink (height, width) that a box x0, y0, x1, y1 touches, (rows, columns), at least
+    one. What lies outside the form is left out. Raises ValueError for a box of which nothing lies on the form, and for
+    corners that are no finite numbers or are swapped."""
+    height, width = ink.shape
+    x0, y0, x1, y1 = map(float, box)
+    if not (x0 <= x1 and y0 <= y1 and x1 >= 0 and y1 >= 0 and x0 <= width and y0 <= height):
+        raise ValueError(f"the box {[x0, y0, x1, y1]} lies outside the form of {width} × {height}, or is none")
+    left, top = (min(max(int(np.floor(edge)), 0), most - 1) for edge, most in ((x0, width), (y0, height)))
+    right, bottom = (int(np.ceil(min(edge, most))) for edge, most in ((x1, width), (y1, height)))
+    return ink[top : max(bottom, top + 1), left : max(right, left + 1)]
 
 
 def ink_of(image: Any) -> Tensor:

@@ -61,6 +61,17 @@ def test_words_come_in_reading_order_and_others_after_them() -> None:
     assert text_of(rows) == "31x10 30x10 25x11"
 
 
+def test_what_of_a_box_lies_outside_the_form_is_left_out() -> None:
+    """A negative corner is no place counted from the end."""
+    ink = torch.arange(12.0).reshape(3, 4)
+    torch.testing.assert_close(crop(ink, (-1.5, -2, 1.2, 1)), ink[:1, :2])
+    torch.testing.assert_close(crop(ink, (2.5, 1, 9, 7)), ink[1:, 2:])
+    torch.testing.assert_close(crop(ink, (4, 3, 4, 3)), ink[2:, 3:])
+    for outside in ((-3, 0, -1, 2), (0, 4, 2, 6), (5, 0, 6, 2), (0, -3, 2, -1), (2, 0, 1, 2), (float("nan"), 0, 1, 1)):
+        with pytest.raises(ValueError, match=r"the box \[.*\] lies outside the form of 4 × 3, or is none"):
+            crop(ink, outside)
+
+
 def test_a_corrected_word_keeps_what_was_read_beside_its_probability() -> None:
     reader = FormReader(Known(FOUND), Sizes(), correction=Correction(("31x11", "30x10")))
     plain, known = reader.read(PAGE), reader.read(PAGE, vocabulary=True)
