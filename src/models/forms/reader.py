@@ -36,8 +36,10 @@ class Found(NamedTuple):
 
     order: its place among the words in reading order, from 0, and -1 for what is no word. box: x0, y0, x1, y1 in
     pixels. kind: of `CLASSES`, or `WHOLE` for a whole form. score: of the detector. text: what a word says, as it was
-    corrected where that was asked for, "" of what is not read. probability: of `read`, None of what is not read. read:
-    the text as the recogniser has it, before it is corrected.
+    corrected where that was asked for, "" of what is not read. probability: p(read | image), None of what is not read:
+    by CTC of all paths that say the text, by a decoder the product over its symbols and its end, by a word model its
+    share among the words. A language model has no part in it. read: the text as the recogniser has it, before it is
+    corrected.
     """
 
     order: int

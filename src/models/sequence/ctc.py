@@ -56,6 +56,19 @@ def ctc_losses(log_p: Tensor, frames: Tensor, texts: Sequence[Sequence[int]]) ->
     )
 
 
+def text_log_p(log_p: Tensor, frames: Tensor, texts: Sequence[Sequence[int]]) -> Tensor:
+    """Returns ln p(y|x) of each text, float64 (sequence,): of all paths that say it. The empty text is said by the path
+    of blanks alone. Shapes as of `ctc_losses`; raises ValueError, as it does, for a text that has too few frames."""
+    log_p, found = log_p.detach().double(), torch.zeros(len(texts), dtype=torch.float64)
+    written = [place for place, own in enumerate(texts) if own]
+    for place, own in enumerate(texts):
+        if not own:
+            found[place] = log_p[place, : int(frames[place]), BLANK].sum().cpu()
+    if written:
+        found[written] = -ctc_losses(log_p[written], frames[written], [texts[place] for place in written]).cpu()
+    return found
+
+
 def joined(path: Sequence[int]) -> tuple[int, ...]:
     """Returns B(π): repeats joined, blanks dropped."""
     changes = [own for place, own in enumerate(path) if not place or own != path[place - 1]]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ctc_paths import paths_by_text, random_log_p
-from models.sequence.ctc import alignment, best_paths, ctc_losses, frames_needed
+from models.sequence.ctc import alignment, best_paths, ctc_losses, frames_needed, text_log_p
 
 
 @pytest.mark.parametrize("text", [(1,), (1, 2), (2, 2), (1, 1, 2)])
@@ -16,6 +16,18 @@ def test_a_loss_is_the_sum_over_all_paths(text: tuple[int, ...]) -> None:
     total = np.logaddexp.reduce([value for value, _ in paths_by_text(log_p)[text]])
     padded = torch.cat([log_p, random_log_p(2, 3, seed=1)])[None]
     assert float(ctc_losses(padded, torch.tensor([5]), [text])[0]) == pytest.approx(-total, abs=1e-12)
+
+
+@pytest.mark.parametrize("frames", [1, 3, 5])
+def test_the_probability_of_every_text_is_the_sum_over_all_its_paths(frames: int) -> None:
+    """The empty text among them; together they have probability 1."""
+    log_p = random_log_p(frames, 3, seed=3)
+    totals = {text: np.logaddexp.reduce([value for value, _ in paths]) for text, paths in paths_by_text(log_p).items()}
+    padded = torch.cat([log_p, random_log_p(2, 3, seed=1)])[None].expand(len(totals), -1, -1)
+    found = text_log_p(padded, torch.full((len(totals),), frames), list(totals))
+    assert () in totals
+    np.testing.assert_allclose(found.numpy(), list(totals.values()), atol=1e-12)
+    assert float(found.exp().sum()) == pytest.approx(1.0)
 
 
 def test_its_gradient_is_that_of_differences() -> None:

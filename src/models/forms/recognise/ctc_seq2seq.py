@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.attending import AttentionRecogniser, Memory
+from models.forms.recognise.frames import readings
 from models.forms.recognise.patches import GROUP, PatchFeatures, patch_counts
 from models.forms.recognise.recogniser import Reading
 from models.ranges import Count, Range
@@ -115,10 +115,10 @@ class CTCSeq2SeqNetwork(AttentionRecogniser):
         return found
 
     def read(self, crops: Crops) -> list[Reading]:
-        """Returns the text of the best hypothesis of the beam, as `AttentionRecogniser.read`, and its probability; of
-        the most probable path where CTC alone is learnt."""
+        """Returns the text of the best hypothesis of the beam and its probability, as `AttentionRecogniser.read`; where
+        CTC alone is learnt, the text of the most probable path, and its probability of all paths that say it."""
         if self.settings.ctc_share < 1:
             return super().read(crops)
         memory = self.remember(crops)
-        paths = best_paths(self.say_frames(memory.states).log_softmax(2), memory.present.sum(1))
-        return [Reading(self.alphabet.decode(own.symbols), math.exp(own.log_p)) for own in paths]
+        log_p, patches = self.say_frames(memory.states).log_softmax(2), memory.present.sum(1)
+        return readings(self.alphabet, best_paths(log_p, patches), log_p, patches)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.language import Language
 from models.forms.recognise.recogniser import Reading, Recogniser
-from models.sequence.ctc import Said, best_paths, ctc_losses, frames_needed
+from models.sequence.ctc import Said, best_paths, ctc_losses, frames_needed, text_log_p
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +65,18 @@ class FrameRecogniser(Recogniser):
         return {"ctc_loss": (ctc_losses(log_p, frames, symbols) / lengths).mean()}
 
     def read(self, crops: Crops) -> list[Reading]:
-        """Returns the text that is found, and its probability by the ink alone, of the paths that were followed: of one
-        path without a language model, of several with it. Either is at most that of the text."""
-        return self.readings(self.search(*self(crops)))
+        """Returns the text that is found, and its probability by the ink alone, of all paths that say it."""
+        log_p, frames = self(crops)
+        return readings(self.alphabet, self.search(log_p, frames), log_p, frames)
 
     def glance(self, crops: Crops) -> list[Reading]:
-        """Returns the text of the most probable path, and the probability of the path."""
-        return self.readings(best_paths(*self(crops)))
+        """Returns the text of the most probable path, and its probability, of all paths that say it."""
+        log_p, frames = self(crops)
+        return readings(self.alphabet, best_paths(log_p, frames), log_p, frames)
 
-    def readings(self, said: Sequence[Said]) -> list[Reading]:
-        """Returns texts and probabilities of what was said."""
-        return [Reading(self.alphabet.decode(own.symbols), math.exp(own.log_p)) for own in said]
+
+def readings(alphabet: Alphabet, said: Sequence[Said], log_p: Tensor, frames: Tensor) -> list[Reading]:
+    """Returns the texts that were found in frames, ln p (image, frame, symbol), with p(text | image)."""
+    texts = [own.symbols for own in said]
+    found = text_log_p(log_p, frames, texts).clamp(max=0.0).exp().tolist()  # rounding may be above 1
+    return [Reading(alphabet.decode(own), one) for own, one in zip(texts, found, strict=True)]

@@ -16,7 +16,8 @@ BATCH = 64  # images that are read at once
 
 
 class Reading(NamedTuple):
-    """Holds what was read in an image, and its probability as the recogniser has it."""
+    """Holds what was read in an image, and p(text | image) as the recogniser has it: by CTC of all paths that say the
+    text, by a decoder the product over its symbols and its end, by a word model its share among the words."""
 
     text: str
     probability: float
