@@ -206,10 +206,12 @@ class HandwrittenForms:
 
     @cached_property
     def checksum(self) -> str:
-        """Returns the SHA-256 over split, images, boxes, classes, texts and order: equal data, equal checksums."""
+        """Returns the SHA-256 over split, images, boxes, classes, texts, order and, where they are known, boxes of
+        characters: equal data, equal checksums."""
         digest = hashlib.sha256()
         for name, own in self.parts.items():
             digest.update(repr((name, own.texts, own.offsets.tolist())).encode())
-            for values in (own.shapes, own.boxes, own.classes, own.order, own.pixels):
+            characters = () if own.characters is None or own.letters is None else (own.characters, own.letters)
+            for values in (own.shapes, own.boxes, own.classes, own.order, own.pixels, *characters):
                 digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,21 @@ def test_the_same_seed_gives_the_same_bytes_and_a_form_hangs_on_its_number_alone
     assert again.parts["train"].image(2).tobytes() == data.parts["train"].image(2).tobytes()
     assert again.parts[STYLED].form(1).texts == data.parts[STYLED].form(1).texts
     assert settings().load().checksum == data.checksum != settings(seed=1).load().checksum
+
+
+def test_boxes_of_characters_are_part_of_the_checksum_where_they_are_known(data: HandwrittenForms) -> None:
+    """Without them it is what it was before they were part of it, so that what was kept under it is found."""
+    part = data.parts["train"]
+    assert part.characters is not None
+    moved = replace(data, parts={**data.parts, "train": replace(part, characters=part.characters + 0.5)})
+    assert moved.checksum != data.checksum
+    without = {name: replace(own, characters=None, letters=None) for name, own in data.parts.items()}
+    digest = hashlib.sha256()
+    for name, own in without.items():
+        digest.update(repr((name, own.texts, own.offsets.tolist())).encode())
+        for values in (own.shapes, own.boxes, own.classes, own.order, own.pixels):
+            digest.update(np.ascontiguousarray(values).tobytes())
+    assert replace(data, parts=without).checksum == digest.hexdigest() != data.checksum
 
 
 def test_boxes_touch_their_ink_on_every_side_and_hold_all_of_it(ink: Ink) -> None:
