@@ -15,6 +15,7 @@ from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 
 DESCRIPTION, ARRAYS = "detector.json", "detector.npz"
+LEAST = "least_score"  # among the values that may be written with a detector: of the boxes that it should find
 
 
 def save_detector(detector: Detector, folder: str | Path, *, more: Mapping[str, Any] | None = None) -> None:

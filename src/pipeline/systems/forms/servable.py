@@ -16,7 +16,6 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from PIL import Image
 
 from data.forms.images import as_in_a_file, load_reading, save_reading
-from models.forms.reader import LEAST_SCORE
 from models.forms.tables import SIDES
 from pipeline.host.errors import PipelineError
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
@@ -43,7 +42,7 @@ class Kind(NamedTuple):
 KINDS = {  # by the folder among the saved parameters
     "forms": Kind(
         BOXES,
-        {"params": ParamSchema([ParamSpec("least_score", DataType.double, LEAST_SCORE)])},
+        {"params": ParamSchema([ParamSpec("least_score", DataType.double, 0.0)])},  # as validation chose it
         TAKES_FORMS,
     ),
     "pages": Kind(
@@ -51,7 +50,7 @@ KINDS = {  # by the folder among the saved parameters
         {
             "params": ParamSchema(
                 [
-                    ParamSpec("least_score", DataType.double, 0.0),  # as validation chose it
+                    ParamSpec("least_score", DataType.double, 0.0),  # the same
                     ParamSpec("vocabulary", DataType.boolean, False),
                 ]
             )

@@ -18,9 +18,9 @@ from mlflow.pyfunc.model import PythonModel
 
 from data.forms.arrays import images_in, read_array
 from data.forms.images import Reading, Scan, load_reading, read_image
-from models.forms.detect.saved import load_detector
+from models.forms.detect.saved import LEAST, load_detector
 from models.forms.images import as_ink
-from models.forms.reader import FormReader, WholeReader
+from models.forms.reader import LEAST_SCORE, FormReader, WholeReader
 from models.forms.recognise.saved import load_recogniser
 from models.forms.saved import load_reader
 from models.forms.tables import found_table
@@ -76,7 +76,8 @@ class Boxes:
     @staticmethod
     def reader_of(folder: Path) -> FormReader | WholeReader:
         """Returns what finds the boxes."""
-        return FormReader(load_detector(folder)[0])
+        detector, more = load_detector(folder)
+        return FormReader(detector, least_score=more.get(LEAST, LEAST_SCORE))  # saved by older versions there is none
 
     def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
         """Returns the boxes of each form. Raises BadRequest for a form that comes twice."""

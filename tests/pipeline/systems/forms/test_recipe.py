@@ -52,7 +52,9 @@ def test_a_run_leaves_scores_boxes_figures_and_components_beside_it(run_pipeline
     assert f"recipe=predict model=runs:/{run.info.run_id}/model data.path=FOLDER" in result.out
     data = ComposedForms(forms=4, validation=3, test=4, height=96, width=128, most_boxes=6, source="stand_in").load()
     said = mlflow.pyfunc.load_model(f"runs:/{run.info.run_id}/model").predict(table_of(data.parts["test"], 4))
-    first = found[found["part"] == "test"]
+    least = metrics["evaluate/least_score"]
+    first = found[(found["part"] == "test") & (found["score"] >= least)]
+    assert f"kept with a least score of {least:g}" in result.out
     assert len(said) == len(first)
     np.testing.assert_array_equal(np.sort(said["score"]), np.sort(first["score"]))
     assert {

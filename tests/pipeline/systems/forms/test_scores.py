@@ -12,7 +12,7 @@ from pipeline.systems.forms.segmentation import report
 from pipeline.systems.forms.segmentation.figures import precision_and_recall
 from pipeline.systems.forms.segmentation.load import Shown
 from pipeline.systems.forms.segmentation.multirun import mean_known
-from pipeline.systems.forms.segmentation.scores import metrics_of
+from pipeline.systems.forms.segmentation.scores import least_score_of, metrics_of
 
 BOXES = torch.tensor([[0.0, 0.0, 9.0, 9.0], [20.0, 20.0, 40.0, 40.0]])
 TRUTH = Truth(BOXES, torch.tensor([1, 3]))  # a word and a stamp
@@ -28,6 +28,15 @@ def test_classes_that_are_not_found_have_no_score() -> None:
         "ap_word": 1.0, "recall_word": 1.0, "ap_narrow_word": 1.0
     }  # fmt: skip
     assert metrics_of([FOUND], [Truth(BOXES[1:], torch.tensor([3]))], WORDS_ALONE) == {}
+
+
+def test_the_least_score_is_that_of_the_best_f1_of_what_the_detector_finds() -> None:
+    """From 0.4 on one of two true boxes is found, from 0.3 on both and no false one, below that with false ones."""
+    false = torch.tensor([[60.0, 60.0, 70.0, 70.0], [80.0, 80.0, 90.0, 90.0]])
+    found = Detections(torch.cat([BOXES, false]), torch.tensor([1, 3, 1, 1]), torch.tensor([0.9, 0.35, 0.15, 0.12]))
+    assert least_score_of([found], [TRUTH], RFCN.kinds) == (0.2, 1.0)
+    assert least_score_of([found.at(torch.tensor([0, 2]))], [TRUTH], Craft.kinds) == (0.2, 1.0)  # stamps do not count
+    assert least_score_of([found.at(torch.tensor([2]))], [TRUTH], RFCN.kinds) == (0.05, 0.0)
 
 
 def test_classes_without_a_true_box_are_named() -> None:

@@ -67,6 +67,20 @@ def test_the_logged_model_finds_what_the_detector_finds_for_bytes_and_base64(log
     assert len(model.predict(table, params={"least_score": 1.0})) == 0
 
 
+def test_a_detector_finds_boxes_from_the_score_on_that_it_is_kept_with(logged: Any, tmp_path: Path) -> None:
+    """One that an older version saved has none, and finds all from 0.05 on."""
+    own = expected(logged)
+    least = float(own["score"].median())
+    trained_model(logged.reader.detector, logged.data, 0.5, least).write(tmp_path)
+    mlflow.pyfunc.save_model(tmp_path / "model", **model_parts(servable(tmp_path), tmp_path))
+    model, table = mlflow.pyfunc.load_model(str(tmp_path / "model")), table_of(logged.forms, 2)
+    assert len(model.predict(table)) == (own["score"] >= least).sum() < len(own)
+    assert len(model.predict(table, params={"least_score": 0.05})) == len(own)
+    description = tmp_path / "forms" / "detector.json"
+    description.write_text(json.dumps(json.loads(description.read_text()) | {"more": {}}))
+    assert served.Boxes.reader_of(tmp_path / "forms").least_score == 0.05
+
+
 def test_arrays_of_greys_are_answered_as_png_bytes_of_the_same_greys_are(logged: Any) -> None:
     model, table, own = mlflow.pyfunc.load_model(logged.path), table_of(logged.forms, 2), expected(logged)
     greys = np.stack([logged.forms.image(place) for place in range(2)])

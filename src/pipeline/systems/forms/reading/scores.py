@@ -15,11 +15,11 @@ from models.forms.page_scores import PageScore, TrueWord, page_score, text_score
 from models.forms.reader import LEAST_SCORE, FormReader, Found, WholeReader, corrected, in_order, ink_of, text_of
 from models.forms.recognise.alphabet import Alphabet
 from models.runtime.threads import threads_for
+from pipeline.systems.forms.segmentation.scores import GRID
 
 FOUND, GIVEN, CORRECTED = "", "_given_boxes", "_corrected"
 Reader = FormReader | WholeReader
 NAMES = {FOUND: "read", CORRECTED: "corrected", GIVEN: "true boxes", f"{GIVEN}{CORRECTED}": "true boxes, corrected"}
-GRID = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # least scores that validation chooses from
 
 
 class Sheet(NamedTuple):

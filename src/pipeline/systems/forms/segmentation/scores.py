@@ -16,6 +16,8 @@ from models.forms.tables import SIDES
 from pipeline.systems.forms.segmentation.load import Shown
 from pipeline.systems.forms.segmentation.narrow import NARROW, median_width, narrow_of, narrow_precision, truth_up_to
 
+GRID = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # least scores that validation chooses from
+
 
 @torch.no_grad()
 def detected(detector: Detector, forms: Shown) -> list[Detections]:
@@ -34,6 +36,21 @@ def metrics_of(found: Sequence[Detections], truths: Sequence[Truth], kinds: Coll
     narrow = narrow_precision(found, truths)
     own |= {} if narrow is None else {f"ap_{NARROW}": narrow}
     return own | ({"map": scores.mean} if set(kinds) == set(CLASSES[1:]) else {})
+
+
+def least_score_of(found: Sequence[Detections], truths: Sequence[Truth], kinds: Collection[str]) -> tuple[float, float]:
+    """Returns the score of `GRID` from which on boxes have the best F1 = 2 · right / (found + true), and that F1.
+
+    All boxes of the classes `kinds` count together; right is the first box to mean a true one, as in average precision
+    (IoU at least 0.5). Of equal scores the least is taken.
+    """
+    scores = np.concatenate([own.scores.double().numpy() for own in found])
+    right = np.concatenate([hits_of(*own) for own in zip(found, truths, strict=True)])
+    numbers = [CLASSES.index(kind) for kind in kinds]
+    true = sum(int(np.isin(truth.classes.numpy(), numbers).sum()) for truth in truths)
+    kept = [scores >= least for least in GRID]
+    rates = [2 * int(right[own].sum()) / max(int(own.sum()) + true, 1) for own in kept]
+    return GRID[int(np.argmax(rates))], max(rates)
 
 
 def error_of(scores: Mapping[str, float], scored: str) -> float:

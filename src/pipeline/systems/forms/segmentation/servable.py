@@ -8,7 +8,8 @@ import pandas as pd
 
 from data.form_images import FormImages, HandwrittenForms
 from models.forms.detect.detector import Detector
-from models.forms.detect.saved import save_detector
+from models.forms.detect.saved import LEAST, save_detector
+from models.forms.reader import LEAST_SCORE
 from pipeline.systems.forms.servable import base64_of, kept
 from pipeline.tracking.servable import TrainedModel
 
@@ -19,11 +20,13 @@ def table_of(forms: FormImages, count: int, invert: str = "auto") -> pd.DataFram
     return pd.DataFrame({"form": [f"form {number + 1}" for number in range(count)], "image": images})
 
 
-def trained_model(detector: Detector, data: HandwrittenForms, error: float) -> TrainedModel:
+def trained_model(
+    detector: Detector, data: HandwrittenForms, error: float, least_score: float = LEAST_SCORE
+) -> TrainedModel:
     """Returns a detector as it is kept, with one form, of the test part, as its example. error: of the validation
-    part."""
+    part. least_score: of the boxes that it finds where it is not told another one."""
 
     def save(folder: Path) -> None:
-        save_detector(detector, folder / "forms")
+        save_detector(detector, folder / "forms", more={LEAST: least_score})
 
     return kept(save, table_of(data.parts["test"], 1, data.invert), error, data.invert)

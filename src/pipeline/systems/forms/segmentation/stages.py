@@ -10,14 +10,14 @@ from data.forms.augment import Augmentation
 from models.forms.detect.boxes import WORD
 from models.forms.detect.components import Components
 from models.forms.detect.detector import Detector
-from pipeline.job.study import Study
+from pipeline.job.study import Study, log_metrics
 from pipeline.systems.forms.changes import log_form_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation.fitting import Fitted, fit
 from pipeline.systems.forms.segmentation.load import Inks, load, shown
 from pipeline.systems.forms.segmentation.report import Tested, log_data, log_fitted, said
-from pipeline.systems.forms.segmentation.scores import detected
+from pipeline.systems.forms.segmentation.scores import detected, least_score_of
 
 __all__ = ["load", "stages"]
 
@@ -57,19 +57,33 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
         tests = tests_of(settings, data, fitted)
+        least, rate = least_score(data, fitted)
     with here.clock.stage("report"):
         log_fitted(here, fitted, tests, settings.forms.scored)
         if fitted.curve is not None:
             log_form_changes(here, data.parts["train"], Augmentation(settings.forms.augment, settings.seed))
-        kept = keep(settings, data, fitted, here)
-    here.close(said(tests, data) + kept, f"{fitted.validation:.4g} on the validation part")
+        log_metrics(here.run, {"evaluate/least_score": least})
+        kept = keep(settings, data, fitted, least, here)
+    here.close(said(tests, data) + said_of_least(least, rate) + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
 
-def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, here: Study) -> str:
-    """Keeps the model, logged as `tracking.log_model` says. Returns words about it."""
+def least_score(data: HandwrittenForms, fitted: Fitted) -> tuple[float, float]:
+    """Returns the score from which on boxes have the best F1 on the validation part, and that F1."""
+    held = shown(data.parts["validation"])
+    return least_score_of(detected(fitted.detector, held), held.truths, fitted.detector.settings.kinds)
+
+
+def said_of_least(least: float, rate: float) -> str:
+    """Returns from which score on the kept detector finds boxes, in words."""
+    return (f"\n\nThe detector is kept with a least score of {least:g}, with which boxes have the best F1 on the "
+            f"validation part ({rate:.3g}). Average precision is over all boxes.")  # fmt: skip
+
+
+def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, least: float, here: Study) -> str:
+    """Keeps the model with its least score, logged as `tracking.log_model` says. Returns words about it."""
     from pipeline.systems.forms.segmentation.servable import trained_model
     from pipeline.tracking.model import kept_in_words
 
-    kept = trained_model(fitted.detector, data, fitted.validation)
+    kept = trained_model(fitted.detector, data, fitted.validation, least)
     return kept_in_words(here.run, kept, settings.tracking, FORMS, path="FOLDER")
