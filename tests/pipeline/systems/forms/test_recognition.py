@@ -36,7 +36,7 @@ from pipeline.systems.forms.recognition.load import (
     alphabet_of,
     ink_height,
 )
-from pipeline.systems.forms.recognition.multirun import errors_of, words_read
+from pipeline.systems.forms.recognition.multirun import errors_of, unit_of, words_read
 from pipeline.systems.forms.recognition.report import log_language
 from pipeline.systems.forms.recognition.scores import confusion
 from pipeline.systems.forms.recognition.servable import table_of
@@ -253,9 +253,34 @@ def test_confusion_counts_replaced_missing_and_additional_characters_and_ink_has
 def test_arms_are_compared_by_image() -> None:
     read = pd.DataFrame({"run_id": ["a"] * 3 + ["b"] * 3, "image": [0, 1, 2] * 2, "characters": [4] * 6,
                          "faults": [0, 2, 0, 0, 0, 1]})  # fmt: skip
-    whole, drawn = errors_of(read[read["run_id"] == "a"])
+    whole, drawn = errors_of(read[read["run_id"] == "a"], "image")
     assert whole == pytest.approx(100 * 2 / 12)
     assert drawn.mean() == pytest.approx(whole, abs=1)
+
+
+def test_whole_writers_are_drawn_where_they_are_known() -> None:
+    """Of two writers the one has a fault in every image: half of the draws have one writer twice."""
+    read = pd.DataFrame({"run_id": "a", "image": range(40), "writer": [7] * 20 + [8] * 20, "characters": 4,
+                         "faults": [2] * 20 + [0] * 20})  # fmt: skip
+    assert unit_of(read) == "writer"
+    whole, drawn = errors_of(read, "writer")
+    assert whole == pytest.approx(25.0)
+    assert set(np.unique(drawn)) == {0.0, 25.0, 50.0}
+    assert [np.mean(drawn == rate) for rate in (0.0, 50.0)] == pytest.approx([0.25, 0.25], abs=0.03)
+    for unknown in (read.drop(columns="writer"), read.assign(writer=""), read.assign(writer=np.nan),
+                    read.assign(writer=["", *"a" * 39]), read.assign(writer="a")):  # fmt: skip
+        assert unit_of(unknown) == "image"
+
+
+def test_words_are_compared_by_writer_too() -> None:
+    faults = {"one": [1] * 30 + [0] * 10, "other": [0] * 40}
+    jobs, read = readings_of(faults, 3)
+    names = {"data": "dhsd", "part": "test"}
+    by_image = words_read(jobs, read, names)["p"][0]
+    by_writer = words_read(jobs, read.assign(writer=[*"a" * 20, *"b" * 20] * 6), names)
+    assert (by_writer["images"][0], by_writer["arm_ahead"][0]) == (40, 30)
+    assert by_writer["p"][0] == by_image  # never below 0, however few are drawn
+    assert by_writer["high"][0] > words_read(jobs, read, names)["high"][0]
 
 
 def readings_of(faults: dict[str, list[int]], seeds: int) -> tuple[pd.DataFrame, pd.DataFrame]:

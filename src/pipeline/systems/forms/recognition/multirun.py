@@ -1,4 +1,5 @@
-"""Recognisers of a multirun as its parent shows them: character error rates, and differences paired by image."""
+"""Recognisers of a multirun as its parent shows them: character error rates, and differences paired by writer or
+image."""
 
 from __future__ import annotations
 
@@ -20,14 +21,15 @@ from pipeline.systems.forms.recognition.report import READ
 
 SETS: tuple[str, ...] = ("data", "part")
 FILES = {  # of each job, and the columns of it
-    READ: ["part", "image", "characters", "faults"],
+    READ: ["part", "image", "writer", "characters", "faults"],
     ATTENTION: ["position", "texts", "near", "equal"],
 }
 LACKED = (ATTENTION,)  # by recognisers without it
-X = "character error rate (%)\nmean over seeds; bars: 95 % interval over images and starts of training"
+X = "character error rate (%)\nmean over seeds; bars: 95 % interval over writers (else images) and starts of training"
 CAPTION = (
     "Character error rates of the test part in %, the mean over seeds. The intervals and p are of a bootstrap over "
-    f"images and starts of training, {OF_STARTS} *verdict*: whether *arm* has a lower error than *against*."
+    "whole writers with all their images, where they are known, else over images, and over starts of training, "
+    f"{OF_STARTS} *verdict*: whether *arm* has a lower error than *against*."
 )
 ATTENDED = (
     "Share of the decoder's attention within one patch of those at which CTC says the character, by its position in "
@@ -41,15 +43,19 @@ WORDS = (
 
 def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: READ, every reading of a job, by run_id."""
-    read, sets, words = files[READ], list[dict[str, Any]](), []
+    read, sets, words, drawn = files[READ], list[dict[str, Any]](), [], []
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         names = dict(zip(SETS, (data, "test"), strict=True))
-        sets.append(compared_arms(own, names, lambda run: errors_of(read[read["run_id"] == run])))
-        words.append(words_read(own, read, names))
+        rows = read[read["run_id"].isin(own["run_id"])]
+        unit = unit_of(rows)
+        sets.append(compared_arms(own, names, lambda run, rows=rows, unit=unit: errors_of(
+            rows[rows["run_id"] == run], unit)))  # fmt: skip
+        words.append(words_read(own, rows, names))
+        drawn.append(f"Drawn of {data}: {rows[unit].nunique()} {unit}s.")
     if not sets:
         return Summary({}, {}, "No job has readings by image.")
     tables = tables_of_sets(sets)
-    parts = panels_in_words(tables, SETS)
+    parts = [" ".join(drawn), *panels_in_words(tables, SETS)]
     if sum(map(len, words)):
         tables["words.csv"] = joined(words)
         parts += [WORDS, *panels_in_words({"words.csv": tables["words.csv"]}, SETS)]
@@ -67,9 +73,17 @@ def with_attention(summary: Summary, table: Any, rows: Any, title: str) -> Summa
     return Summary(tables, {**summary.figures, "figures/positions": figure}, text)
 
 
-def errors_of(read: Any) -> tuple[float, np.ndarray]:
-    """Returns the character error rate of a job over all images, and over drawn ones, (draw,)."""
-    own = read.sort_values("image")
+def unit_of(read: Any) -> str:
+    """Returns what is drawn: writers, whose images are alike, where every image has one and there are several; else
+    images."""
+    writers = read.get("writer", pd.Series([np.nan])).replace("", np.nan)
+    return "writer" if writers.notna().all() and writers.nunique() > 1 else "image"
+
+
+def errors_of(read: Any, unit: str) -> tuple[float, np.ndarray]:
+    """Returns the character error rate of a job over all images, and over drawn units, (draw,). unit: as of
+    `unit_of`; one is drawn with all its images."""
+    own = read.groupby(unit)[["faults", "characters"]].sum()
     return rates(own["faults"].to_numpy(), own["characters"].to_numpy())
 
 
@@ -77,17 +91,12 @@ def words_read(jobs: Any, read: Any, names: Mapping[str, str]) -> Any:
     """Returns a row a pair of arms: by how much the share of images that are read with a fault differs, in points, as
     `compared_arms` does it, and how many images each arm reads without a fault with more of its seeds."""
     wrong = {arm: wrong_of(own, read) for arm, own in jobs.groupby("arm", sort=False)}
-    table = compared_arms(jobs, names, lambda run: word_errors_of(read[read["run_id"] == run]))["paired"]
+    wrongs, unit = read.assign(faults=read["faults"] > 0, characters=1), unit_of(read)
+    table = compared_arms(jobs, names, lambda run: errors_of(wrongs[wrongs["run_id"] == run], unit))["paired"]
     less = [(wrong[row.arm] - wrong[row.against]).dropna() for row in table.itertuples()]
     counts = {"images": map(len, less), "arm_ahead": [(own < 0).sum() for own in less],
               "against_ahead": [(own > 0).sum() for own in less]}  # fmt: skip
     return table.assign(**{name: [int(one) for one in own] for name, own in counts.items()})
-
-
-def word_errors_of(read: Any) -> tuple[float, np.ndarray]:
-    """Returns the share of images that a job reads with a fault, in %: of all images, and of drawn ones, (draw,)."""
-    wrong = read.sort_values("image")["faults"].to_numpy() > 0
-    return rates(wrong, np.ones(len(wrong)))
 
 
 def wrong_of(jobs: Any, read: Any) -> pd.Series:
