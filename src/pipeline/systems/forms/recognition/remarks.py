@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pipeline.job.curve import Progress
 from pipeline.systems.forms.config import FormsFit
 
@@ -11,25 +9,27 @@ BEHIND = 5.0  # points of the character error rate, from which on the nearest tr
 ENOUGH = 1500  # updates, after which a recogniser of a dozen words reads them
 
 
-def advice(metrics: Mapping[str, float], curve: Progress | None, own: FormsFit) -> list[str]:
+def advice(read: float, nearest: float | None, curve: Progress | None, own: FormsFit) -> list[str]:
     """Returns one line with the number of updates and what to try, where the recogniser has learned too little; else
     none, as for one that was not to be trained.
 
-    That is so where the nearest training image has clearly fewer wrong characters on the test part, where the model
-    before training was kept, and where the last epoch was kept after fewer than `ENOUGH` updates.
+    That is so where the nearest training image has clearly fewer wrong characters on the validation part, where the
+    model before training was kept, and where the last epoch was kept after fewer than `ENOUGH` updates. The test part
+    has no say in what is tried. read, nearest: wrong characters of the validation part in %, as they are read, and of
+    the nearest training images; None where these were not looked for.
     """
     if curve is None or curve.rows[-1].step == 0:
         return []
-    said, updates = [*behind(metrics), *kept_in_words(curve)], curve.rows[-1].step
+    said, updates = [*behind(read, nearest), *kept_in_words(curve)], curve.rows[-1].step
     return [f"After {updates} updates {', and '.join(said)}; to try: {to_try(curve, own)}"] if said else []
 
 
-def behind(metrics: Mapping[str, float]) -> list[str]:
-    """Returns words about the nearest training image, where it is clearly ahead on the test part."""
-    read, nearest = metrics["test_cer"], metrics.get("test_cer_retrieval")
+def behind(read: float, nearest: float | None) -> list[str]:
+    """Returns words about the nearest training image, where it is clearly ahead on the validation part."""
     if nearest is None or read < nearest + BEHIND:
         return []
-    return [f"the recogniser is behind the nearest training image ({read:.4g} and {nearest:.4g} % wrong characters)"]
+    return [f"the recogniser is behind the nearest training image ({read:.4g} and {nearest:.4g} % wrong characters on "
+            "the validation part)"]  # fmt: skip
 
 
 def kept_in_words(curve: Progress) -> list[str]:

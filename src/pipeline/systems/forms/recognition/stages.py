@@ -7,13 +7,14 @@ import torch
 
 from data.forms.augment import Augmentation
 from data.word_images import HandwrittenWords
+from models.forms.recognise.error_rates import character_error_rate
 from pipeline.job.study import Study
 from pipeline.systems.forms.changes import log_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import attention_of
 from pipeline.systems.forms.recognition.fitting import Fitted, fit, untrained
-from pipeline.systems.forms.recognition.load import load
+from pipeline.systems.forms.recognition.load import load, spelt
 from pipeline.systems.forms.recognition.refining import refined
 from pipeline.systems.forms.recognition.remarks import advice
 from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, log_language, said
@@ -31,7 +32,7 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
         fitted = fit(settings, begun, data, here)
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
-        read = evaluated(settings, data, fitted)
+        read, nearest = evaluated(settings, data, fitted), nearest_error(settings, data, fitted)
         attention = attention_of(fitted.recogniser, data.parts["test"])
     metrics = metrics_of(read)
     augmentation = Augmentation(settings.forms.augment, settings.seed)
@@ -42,7 +43,9 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
         if attention is not None:
             log_attention(here, data, fitted, attention)
         kept = keep(settings, data, fitted, here)
-    words = "\n\n".join([said(metrics, data, fitted), *advice(metrics, fitted.curve, settings.recognition)])
+    words = "\n\n".join(
+        [said(metrics, data, fitted), *advice(fitted.validation, nearest, fitted.curve, settings.recognition)]
+    )
     here.close(words + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
@@ -54,6 +57,15 @@ def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> 
     if not settings.forms.retrieval:
         return read
     return read.assign(nearest=nearest_texts(fitted.recogniser.alphabet, data.parts["train"], test))
+
+
+def nearest_error(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> float | None:
+    """Returns the error rate of characters on the validation part of the texts of the nearest training images, in %;
+    None where nothing is asked of these."""
+    if not settings.forms.retrieval:
+        return None
+    held, alphabet = data.parts["validation"], fitted.recogniser.alphabet
+    return character_error_rate(nearest_texts(alphabet, data.parts["train"], held), spelt(alphabet, held))
 
 
 def keep(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted, here: Study) -> str:
