@@ -162,8 +162,8 @@ def row(found: Detections, place: int) -> Found:
 
 def crop(ink: Tensor, box: Sequence[float]) -> Tensor:
     """Returns the pixels of a form's ink (height, width) that a box x0, y0, x1, y1 touches, (rows, columns), at least
-    one. What lies outside the form is left out. Raises ValueError for a box of which nothing lies on the form, and for
-    corners that are no finite numbers or are swapped."""
+    one. What lies outside the form is left out. Raises ValueError for a box that lies wholly outside, and for corners
+    that are swapped or no numbers."""
     height, width = ink.shape
     x0, y0, x1, y1 = map(float, box)
     if not (x0 <= x1 and y0 <= y1 and x1 >= 0 and y1 >= 0 and x0 <= width and y0 <= height):
