@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +14,9 @@ def read_badly(data: Documents, *, jitter: int, shuffle: bool, seed: int) -> Doc
     """Returns the documents with boxes that are moved and words that are out of order.
 
     jitter: each box is moved by a whole number of units from −jitter to jitter, in x and in y apart, as far as its page
-    allows. shuffle: the words of a line come in a random order, with their boxes; an entity stays together, as a word.
-    seed: draws both, for each document by its place. Cues of generated documents go with their words.
+    allows. shuffle: the words of a line come in a random order, with their boxes and tags; words of an entity do not
+    stay together, and what is cut off begins an entity of its own. seed: draws both, for each document by its place.
+    Cues of generated documents go with their words.
     """
     if not jitter and not shuffle:
         return data
@@ -37,32 +38,28 @@ def moved(document: Document, most: int, generator: np.random.Generator) -> Docu
 
 
 def shuffled(document: Document, generator: np.random.Generator) -> Document:
-    """Returns a document whose words are in another order within each line."""
-    order = np.concatenate([line[i] for line in lines_of(document) for i in generator.permutation(len(line))])
+    """Returns a document whose words are in another order within each line, which does not depend on their tags."""
+    order = np.concatenate([generator.permutation(line) for line in lines_of(document)])
     place = np.argsort(order)
     return document._replace(
         words=tuple(document.words[i] for i in order), boxes=document.boxes[order],
-        tags=tuple(document.tags[i] for i in order) if document.tags else (),
+        tags=tags_in_order(document.tags, order),
         cues=np.where(document.cues < 0, document.cues, place[document.cues]),
     )  # fmt: skip
 
 
-def lines_of(document: Document) -> Iterator[list[np.ndarray]]:
-    """Yields the lines of a document, each as its units: places of a word, or of the words of an entity. A line ends
-    where a unit stands left of the word before, or reaches another page; a unit over two pages is a line by itself, and
-    no unit is cut."""
-    line, pages, left = list[np.ndarray](), document.pages, document.boxes[:, 0]
-    for unit in units_of(document):
-        first = unit[0]
-        if line and (pages[unit[-1]] != pages[line[0][0]] or left[first] < left[first - 1]):
-            yield line
-            line = []
-        line.append(unit)
-    yield line
+def tags_in_order(tags: Sequence[str], order: np.ndarray) -> tuple[str, ...]:
+    """Returns the tags of words in another order, none where there are none. An I-kind becomes B-kind where the word
+    before is not the one that it went on from, so that a cut entity begins anew (IOB2)."""
+    if not tags:
+        return ()
+    own, cut = [tags[i] for i in order], np.diff(order, prepend=-1) != 1
+    return tuple(f"B-{tag[2:]}" if anew and tag[:2] == "I-" else tag for tag, anew in zip(own, cut, strict=True))
 
 
-def units_of(document: Document) -> Iterator[np.ndarray]:
-    """Yields the places of each word by itself, those of the words of an entity together."""
-    starts = [i for i in range(len(document.words)) if not (document.tags and document.tags[i].startswith("I-"))]
-    for first, end in zip(starts, [*starts[1:], len(document.words)], strict=True):
-        yield np.arange(first, end)
+def lines_of(document: Document) -> Iterator[np.ndarray]:
+    """Yields the places of the words of each line. A line ends where a word stands left of the one before, or on
+    another page."""
+    pages, left = document.pages, document.boxes[:, 0]
+    ends = (pages[1:] != pages[:-1]) | (left[1:] < left[:-1])
+    yield from np.split(np.arange(len(document.words)), np.flatnonzero(ends) + 1)

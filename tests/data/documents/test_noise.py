@@ -36,10 +36,9 @@ def test_words_of_a_line_change_places_with_boxes_tags_and_cues(made: Documents)
         assert after.words != before.words
         first = 0
         for line in lines_of(before):
-            places = np.concatenate(line)
-            here = slice(first, first + len(places))
-            assert sorted(after.words[here]) == sorted(before.words[i] for i in places)
-            first += len(places)
+            here = slice(first, first + len(line))
+            assert sorted(after.words[here]) == sorted(before.words[i] for i in line)
+            first += len(line)
         for cue, moved in zip(before.cues, after.cues, strict=True):
             assert [before.words[i] for i in cue] == [after.words[i] for i in moved]
             assert [before.tags[i] for i in cue] == [after.tags[i] for i in moved]
@@ -53,26 +52,42 @@ def test_the_cue_of_a_label_goes_with_its_word() -> None:
         assert (asked, own.words[told]) == (NO_WORD, answer(int(own.label or 0)))
 
 
-def test_words_stay_on_their_pages_where_an_entity_runs_over_two(made: Documents) -> None:
-    document = made.parts["test"][0]
-    boxes = np.tile(np.float32([1, 1, 2, 2]), (9, 1)) + np.arange(9, dtype=np.float32)[:, None]
-    pages = np.array([0] * 5 + [1] * 4, np.int16)
-    tags = ("O", "O", "O", "B-a", "I-a", "I-a", "O", "O", "O")
-    own = Document("x", tuple("abcdefghi"), boxes, pages, document.sizes[:1] * 2, None, tags)
+def line_of(tags: tuple[str, ...], pages: list[int], made: Documents) -> Document:
+    """Returns a document of one line a page, with these tags."""
+    count = len(tags)
+    boxes = np.tile(np.float32([1, 1, 2, 2]), (count, 1)) + np.arange(count, dtype=np.float32)[:, None]
+    sizes = made.parts["test"][0].sizes[:1] * 2
+    return Document("x", tuple("abcdefghijkl"[:count]), boxes, np.array(pages, np.int16), sizes, None, tags)
+
+
+def shuffled_by(seed: int, own: Document, made: Documents) -> Document:
+    """Returns a document as it is read with its lines out of order."""
     data = Documents("x", {**made.parts, "test": (own,)}, "x")
-    assert [len(line) for line in lines_of(own)] == [3, 1, 3]
+    return read_badly(data, jitter=0, shuffle=True, seed=seed).parts["test"][0]
+
+
+def test_words_stay_on_their_pages_where_an_entity_runs_over_two(made: Documents) -> None:
+    own = line_of(("O", "O", "O", "B-a", "I-a", "I-a", "O", "O", "O"), [0] * 5 + [1] * 4, made)
+    assert [line.tolist() for line in lines_of(own)] == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
     for seed in range(5):
-        found = read_badly(data, jitter=0, shuffle=True, seed=seed).parts["test"][0]
-        assert [set(found.words[:3]), found.words[3:6], set(found.words[6:])] == [set("abc"), tuple("def"), set("ghi")]
-        assert found.pages.tolist() == pages.tolist()
+        found = shuffled_by(seed, own, made)
+        assert [set(found.words[:5]), set(found.words[5:])] == [set("abcde"), set("fghi")]
+        assert found.pages.tolist() == own.pages.tolist()
 
 
-def test_an_entity_stays_together(made: Documents) -> None:
-    document = made.parts["test"][0]
-    tags = ("B-a", "I-a", "I-a", *["O"] * (len(document.words) - 3))
-    found = read_badly(
-        Documents("x", {**made.parts, "test": (document._replace(tags=tags),)}, "x"), jitter=0, shuffle=True, seed=1
-    ).parts["test"][0]
-    first = found.tags.index("B-a")
-    assert found.tags[first : first + 3] == tags[:3]
-    assert found.words[first : first + 3] == document.words[:3]
+def test_the_order_of_words_does_not_tell_where_entities_are(made: Documents) -> None:
+    tagged = line_of(("B-a", "I-a", "I-a", "I-a", "O", "O", "B-b", "I-b", "O", "B-b", "I-b", "I-b"), [0] * 12, made)
+    for seed in range(5):
+        words = [shuffled_by(seed, own, made).words for own in (tagged, tagged._replace(tags=("O",) * 12))]
+        assert words[0] == words[1] != tagged.words
+
+
+def test_an_entity_that_is_cut_begins_anew(made: Documents) -> None:
+    own = line_of(("B-a", "I-a", "I-a", "O", "O", "B-b"), [0] * 6, made)
+    kinds = {word: tag[2:] for word, tag in zip(own.words, own.tags, strict=True)}
+    for seed in range(20):
+        found = shuffled_by(seed, own, made)
+        pairs = zip((" ", *found.words), found.words, strict=False)
+        goes_on = [own.tags[ord(after) - 97][:1] == "I" and ord(before) == ord(after) - 1 for before, after in pairs]
+        named = [f"{'I' if on else 'B'}-{kinds[word]}" for on, word in zip(goes_on, found.words, strict=True)]
+        assert found.tags == tuple(tag if kinds[word] else "O" for tag, word in zip(named, found.words, strict=True))
