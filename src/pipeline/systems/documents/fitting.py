@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ import torch
 from tqdm import tqdm
 
 from models.documents.network import DocumentNetwork
-from models.documents.objective import GuessingObjective, ReadingObjective
+from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.spelling import spelling_of
 from models.documents.training import tokens_for
 from models.runtime.saved import read_tensors
@@ -25,6 +25,7 @@ from models.sequence.masking import Masking
 from models.sequence.vocabulary import UNKNOWN, Vocabulary
 from pipeline.host.atomic import written_whole
 from pipeline.host.devices import DTYPES
+from pipeline.host.errors import PipelineError
 from pipeline.job.curve import Decision, Measures, Progress
 from pipeline.job.curve_report import log_row
 from pipeline.job.fit import Fit
@@ -39,7 +40,7 @@ from pipeline.systems.documents.scores import HEADS, asked_of, guessed, guessing
 WEIGHTS, FINETUNE = "weights.npz", "finetune"
 CLIP = 1.0
 MOST_TOKENS = 8192  # of a batch that nobody chose
-VERSION = 2  # of how hidden tokens are learned, raised where the same settings give other weights
+VERSION = 3  # of how hidden tokens are learned, raised where the same settings give other weights
 ALL_EPOCHS = 10**9  # as many as the steps want
 
 
@@ -52,15 +53,20 @@ class Fitted(NamedTuple):
 
 
 def masking_of(settings: DocumentsConfig, vocabulary: Vocabulary) -> Masking:
-    """Returns how tokens are hidden: behind the sign for what is unknown, which no text has."""
+    """Returns how tokens of the training part are hidden: behind the sign for what is unknown, which no text has."""
     own = settings.pretrain
     whole_words = own.masking == "whole_word"
     return Masking(UNKNOWN, vocabulary.first, vocabulary.size, share=own.share, whole_words=whole_words)
 
 
-def guessed_of(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, part: str) -> pd.DataFrame:
+def scored_masking(vocabulary: Vocabulary) -> Masking:
+    """Returns how tokens are hidden that networks are scored by: 15 %, each by itself, whatever training hides."""
+    return Masking(UNKNOWN, vocabulary.first, vocabulary.size)
+
+
+def guessed_of(loaded: Loaded, network: DocumentNetwork, part: str) -> pd.DataFrame:
     """Returns the losses of the hidden tokens of a part, a row a document."""
-    masking = masking_of(settings, loaded.reading.vocabulary)
+    masking = scored_masking(loaded.reading.vocabulary)
     return guessed(network, asked_of(loaded.reading, loaded.data.parts[part], loaded.parts[part], masking), masking)
 
 
@@ -128,14 +134,26 @@ def put_weights(path: Path, network: DocumentNetwork) -> None:
     )
 
 
+def refuse_too_few(share: float, documents: Sequence[Prepared]) -> None:
+    """Raises PipelineError where not one token of the training part is hidden in an epoch, by expectation."""
+    tokens = sum(len(own.tokens.ids) for own in documents)
+    if share * tokens < 1:
+        raise PipelineError(
+            f"pretrain.share={share:g} hides less than one of {tokens} training tokens in an epoch, so that nothing is "
+            "learned; raise it, or leave hidden words out by pretrain.steps=0"
+        )
+
+
 def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress:
     """Trains a network to guess hidden tokens; the weights with the least loss on the validation part are kept."""
     own, masking = settings.pretrain, masking_of(settings, loaded.reading.vocabulary)
     documents = [piece.chunk.document for piece in loaded.guessed["train"]]
+    refuse_too_few(own.share, documents)
     once = own.masking == "static"
     objective = GuessingObjective(network, documents, tokens=own.max_tokens, masking=masking, once=once)
     held_out = loaded.guessed_data.parts["validation"], loaded.guessed["validation"]
-    asked = asked_of(loaded.reading, *held_out, masking)
+    scored = scored_masking(loaded.reading.vocabulary)
+    asked = asked_of(loaded.reading, *held_out, scored)
     fit = FitSettings(
         ALL_EPOCHS, "adamw", own.learning_rate, CLIP, steps=own.steps, accept="always", schedule="warmup_linear",
         warmup=own.warmup, weight_decay=own.weight_decay, evaluate_every=own.evaluate_every, title="pretrain",
@@ -143,7 +161,7 @@ def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentN
     )  # fmt: skip
     return fitted(
         settings, objective, fit, here, Decision("validation_loss"),
-        lambda: {"validation_loss": guessing_loss(guessed(network, asked, masking))},
+        lambda: {"validation_loss": guessing_loss(guessed(network, asked, scored))},
     )  # fmt: skip
 
 
@@ -198,7 +216,7 @@ def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:
     curves = {stage.__name__: stage(settings, loaded, network, here) for stage in (pretrain, finetune)}
     known = {stage: progress for stage, progress in curves.items() if progress is not None}
     if settings.documents.task == "mlm":
-        error = guessing_loss(guessed_of(settings, loaded, network, "validation"))
+        error = guessing_loss(guessed_of(loaded, network, "validation"))
     else:
         error = known["finetune"].kept.values["validation_error"]
     return Fitted(network, known, error)

@@ -20,6 +20,7 @@ SAME = {  # a choice of attention= and the variant of reader= that has it
 }  # fmt: skip
 SETS = ["data", "task", "cue"]  # what jobs have in common that are compared with one another
 CUE = "data.cue="  # stands in a column of its own
+VOCABULARY = ("documents.vocabulary=", "documents.lower_case=", "pretrain_on.")  # by which there are other tokens
 
 
 class Arm(NamedTuple):
@@ -68,11 +69,14 @@ def of_simple(settings: str) -> str:
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings that alone tell them apart within their arm behind its name; settings of the data
-    that differ among its jobs stand behind the name of the data."""
+    that differ among its jobs stand behind the name of the data. So do those of the vocabulary where hidden tokens are
+    guessed, as nats of unlike tokens are not compared."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     told = [settings_in(str(text)) for text in varied]
-    data = apart(jobs["data"], [[own for own in each if own.startswith("data.") and CUE not in own] for each in told])
+    front = [("data.", *VOCABULARY) if task == "mlm" else ("data.",) for task in jobs["task"]]
+    both = list(zip(told, front, strict=True))
+    data = apart(jobs["data"], [[own for own in each if own.startswith(of) and CUE not in own] for each, of in both])
     named = jobs.assign(data=[", ".join([str(front), *own]) for front, own in zip(jobs["data"], data, strict=True)])
     groups = named[[*SETS, "arm"]].astype(str).agg("\n".join, axis=1)
-    more = apart(groups, [[own for own in each if not own.startswith("data.")] for each in told])
+    more = apart(groups, [[own for own in each if not own.startswith(of)] for each, of in both])
     return named.assign(arm=[", ".join([str(arm), *own]) for arm, own in zip(named["arm"], more, strict=True)])

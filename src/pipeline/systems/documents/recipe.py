@@ -78,7 +78,7 @@ def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scor
     """Returns the scores of the test part."""
     if settings.documents.task != "mlm":
         return score_of_part(predictor_of(settings.documents, fitted.network, loaded), loaded, "test")
-    rows = guessed_of(settings, loaded, fitted.network, "test")
+    rows = guessed_of(loaded, fitted.network, "test")
     loss = guessing_loss(rows)
     return Scored(loss, rows, {"mlm_loss": loss}, pd.DataFrame())
 

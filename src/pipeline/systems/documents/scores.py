@@ -195,6 +195,6 @@ def guessing_loss(rows: pd.DataFrame) -> float:
     if not sums.any():
         raise PipelineError(
             f"no token of {len(rows)} documents, {rows['document'].iloc[0]} first, is hidden, so that there is no loss "
-            "of guessing; give longer documents to the validation and test part, or raise pretrain.share"
+            "of guessing; give longer documents to the validation and test part"
         )
     return float(error_of("mlm", sums))

@@ -48,6 +48,17 @@ def test_settings_of_the_data_are_part_of_its_name_but_for_the_cue() -> None:
     assert tables["means.csv"]["panel"].tolist() == ["letters, data.seed=0: classes", "letters, data.seed=1: classes"]
 
 
+def test_nats_of_other_vocabularies_are_compared_in_sets_of_their_own() -> None:
+    """Tokens of unlike vocabularies are no more alike than documents of unlike data; F1 of entities does not hang on
+    them."""
+    jobs = jobs_of(*[("full", f"documents.vocabulary={pieces}, pretrain.share=0.3") for pieces in (300, 400)])
+    names = [f"documents.vocabulary={pieces}" for pieces in (300, 400)]
+    guessing = labelled(jobs.assign(task="mlm"))
+    assert guessing["data"].unique().tolist() == [f"letters, {name}" for name in names]
+    assert set(guessing["arm"]) == {"full"}
+    assert labelled(jobs)["arm"].unique().tolist() == [f"full, {name}" for name in names]
+
+
 def test_an_encoder_that_the_name_of_a_variant_leaves_out_counts_as_varied() -> None:
     jobs = [{"reader": "near_full", "encoder": size, "attention": "full"} for size in ("small", "base")]
     assert varied(jobs, ["letters"] * 2, None, "count", DOCUMENTS) == ["encoder=small", "encoder=base"]

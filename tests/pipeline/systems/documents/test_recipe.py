@@ -300,7 +300,7 @@ def passed_over(asked: str) -> str:
     (("documents.layout=text",), "documents.layout=text: the attention DistanceWindow looks at where words stand"),
     (("documents.variant='full 512 (LayoutLM)'",), "is called 'full 512 (LayoutLM)' by its reader="),
     (("encoder.heads=3",), "encoder: width must be a multiple of heads"),
-    (("documents.task=mlm", "pretrain.share=0.00001"), "no token of 3 documents, validation-0 first, is hidden"),
+    (("documents.task=mlm", "pretrain.share=0.00001"), "pretrain.share=1e-05 hides less than one of "),
     (("data=cycles",), "takes documents"),
     (("+data@pretrain_on=cycles",), "choose pretrain_on="),
 ])  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -16,8 +18,10 @@ from models.documents.objective import Prepared
 from models.runtime.seeding import generator
 from models.sequence.patterns import Full
 from models.sequence.vocabulary import Vocabulary
+from pipeline.host.errors import PipelineError
 from pipeline.systems.documents import fitting
 from pipeline.systems.documents.load import Piece
+from pipeline.systems.documents.scores import guessing_loss
 
 
 def drawn(lengths: list[int], epochs: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], int]:
@@ -43,7 +47,8 @@ def test_the_last_epoch_is_whole_where_epochs_have_unlike_numbers_of_batches(mon
     assert steps == sum(counts) + 1
 
 
-def test_what_is_hidden_of_validation_documents_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def guessing(monkeypatch: pytest.MonkeyPatch, masking: str, share: float) -> tuple[Callable[[], Any], list[str]]:
+    """What measures a network that guesses, and the documents whose tokens were read for it."""
     given, read = list[Any](), list[str]()
     monkeypatch.setattr(fitting, "fitted", lambda *own: given.extend(own))
     data = SyntheticDocuments(train=1, validation=2, test=1, words=60, questions=3, values=2).load()
@@ -51,7 +56,7 @@ def test_what_is_hidden_of_validation_documents_is_drawn_once(monkeypatch: pytes
     reading = Reading(vocabulary, (Full(),), 1, 400, 0)
     parts = {part: [Piece(place, chunk) for place, own in enumerate(documents) for chunk in reading.chunks(own)]
              for part, documents in data.parts.items()}  # fmt: skip
-    own = {"steps": 4, "learning_rate": 0.01, "max_tokens": 400, "masking": "static", "warmup": 2, "share": 0.3}
+    own = {"steps": 4, "learning_rate": 0.01, "max_tokens": 400, "masking": masking, "warmup": 2, "share": share}
     pretrain = SimpleNamespace(**own, weight_decay=0.0, evaluate_every=2)
     settings: Any = SimpleNamespace(seed=0, pretrain=pretrain)
     loaded: Any = SimpleNamespace(guessed_data=data, guessed=parts, reading=reading)
@@ -59,6 +64,21 @@ def test_what_is_hidden_of_validation_documents_is_drawn_once(monkeypatch: pytes
     tokens = Reading.tokens
     monkeypatch.setattr(Reading, "tokens", lambda own, document: read.append(document.name) or tokens(own, document))
     fitting.learn_to_guess(settings, loaded, DocumentNetwork(architecture, seed=0), SimpleNamespace())  # pyright: ignore[reportArgumentType]
-    evaluate = given[5]
+    return given[5], read
+
+
+def test_what_is_hidden_of_validation_documents_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate, read = guessing(monkeypatch, "static", 0.3)
     assert evaluate() == evaluate()
-    assert read == [own.name for own in data.parts["validation"]]
+    assert read == ["validation-0", "validation-1"]
+
+
+def test_documents_too_short_to_hide_a_token_of_are_refused() -> None:
+    rows = pd.DataFrame({"document": ["a", "b"], "words": [1, 1], "tokens": [0.0, 0.0], "nats": [0.0, 0.0]})
+    with pytest.raises(PipelineError, match=r"^no token of 2 documents, a first, is hidden, .*; give longer documents"):
+        guessing_loss(rows)
+
+
+def test_networks_are_scored_by_the_same_tokens_whatever_training_hides(monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = [guessing(monkeypatch, *own)[0]() for own in (("static", 0.15), ("dynamic", 0.6), ("whole_word", 0.15))]
+    assert losses[0] == losses[1] == losses[2]
