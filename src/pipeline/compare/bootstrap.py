@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,22 +30,54 @@ class Claim(NamedTuple):
     against: str
 
 
-def drawn_weights(count: int, *, seed: int = SEED) -> np.ndarray:
-    """Returns how often each of so many cases is drawn in each bootstrap sample, (draw, case). seed: another one for
-    cases that are drawn apart from others."""
-    generator = np.random.default_rng(seed)
-    return generator.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(float)
+def draws_for(arms: int) -> int:
+    """Returns how many bootstrap samples tell the pairs of so many arms: `DRAWS`, of 100 pairs and more 80 a pair. p is
+    at least 2 / draws, and Holm's adjustment multiplies the least one by the number of pairs."""
+    pairs = comb(arms, 2)
+    return DRAWS if pairs * 2 / DRAWS < ALPHA else 80 * pairs
 
 
-def rates(faults: np.ndarray, of: np.ndarray) -> tuple[float, np.ndarray]:
+def drawn_weights(count: int, draws: int = DRAWS) -> Iterator[np.ndarray]:
+    """Yields how often each of so many cases is drawn in each bootstrap sample, (draw, case), at most `DRAWS` samples
+    at once. Fewer samples are the first of more."""
+    generator = np.random.default_rng(SEED)
+    for first in range(0, draws, DRAWS):
+        size = min(DRAWS, draws - first)
+        yield generator.multinomial(count, np.full(count, 1 / count), size=size).astype(float)
+
+
+def shares_of(seeds: Sequence[int], draws: int = DRAWS) -> np.ndarray:
+    """Returns the share of each job in each sample, (draw, job): as many seeds as there are, drawn with replacement.
+    Arms with the same seeds have the same draws, and a simple model without a seed is one job that is in every
+    sample."""
+    count = max(1, len(seeds))
+    generator = np.random.default_rng([SEED, count, *seeds])
+    return generator.multinomial(count, np.full(count, 1 / count), size=draws) / count
+
+
+def mean_of(errors: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Returns the mean of the errors (draw, job) of the jobs that are drawn, (draw,)."""
+    return np.where(shares > 0, shares * errors, 0.0).sum(1)
+
+
+def over_draws(error: Callable[[np.ndarray], np.ndarray], count: int, draws: int) -> tuple[float, np.ndarray]:
+    """Returns an error over all of so many cases, and over drawn ones, (draw,). error: of weights (draw, case)."""
+    blocks = drawn_weights(count, draws)
+    found = np.concatenate([error(np.concatenate([np.ones((1, count)), next(blocks)])), *map(error, blocks)])
+    return float(found[0]), found[1:]
+
+
+def rates(faults: np.ndarray, of: np.ndarray, draws: int = DRAWS) -> tuple[float, np.ndarray]:
     """Returns the rate of faults over all cases in %, and over drawn ones, (draw,); NaN where nothing is counted.
 
     faults, of: how many faults each case has, and of how many, (case,).
     """
-    weights = np.concatenate([np.ones((1, len(of))), drawn_weights(len(of))])
-    found, counted = weights @ faults.astype(float), weights @ of.astype(float)
-    shares = 100 * np.divide(found, counted, out=np.full(len(counted), np.nan), where=counted > 0)
-    return float(shares[0]), shares[1:]
+
+    def rate(weights: np.ndarray) -> np.ndarray:
+        found, counted = weights @ faults.astype(float), weights @ of.astype(float)
+        return 100 * np.divide(found, counted, out=np.full(len(counted), np.nan), where=counted > 0)
+
+    return over_draws(rate, len(of), draws)
 
 
 def interval(drawn: np.ndarray) -> tuple[float, float]:
@@ -101,7 +134,7 @@ def difference_of(differences: np.ndarray) -> dict[str, float]:
         return {"low": float("nan"), "high": float("nan"), "p": 1.0}
     low, high = interval(known)
     sides = np.mean(known <= 0), np.mean(known >= 0)
-    return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / DRAWS))}
+    return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / len(differences)))}
 
 
 def with_verdicts(table: Any, *, stand_in: bool) -> Any:

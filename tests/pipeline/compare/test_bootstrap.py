@@ -6,16 +6,45 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.compare.bootstrap import DRAWS, difference_of, drawn_weights, paired_arms, rates, with_verdicts
+from pipeline.compare.bootstrap import (
+    DRAWS,
+    difference_of,
+    drawn_weights,
+    draws_for,
+    paired_arms,
+    rates,
+    with_verdicts,
+)
 
 
 def test_a_rate_is_that_of_all_cases_and_of_drawn_ones() -> None:
     faults, of = np.array([1, 0, 2]), np.array([4, 5, 3])
     whole, drawn = rates(faults, of)
     assert whole == pytest.approx(25.0)
-    for row, share in zip(drawn_weights(3)[:50].astype(int), drawn[:50], strict=True):
+    for row, share in zip(next(drawn_weights(3))[:50].astype(int), drawn[:50], strict=True):
         cases = np.repeat(np.arange(3), row)
         assert share == pytest.approx(100 * faults[cases].sum() / of[cases].sum())
+
+
+@pytest.mark.parametrize("arms", [2, 14, 15, 40])
+def test_a_difference_that_every_draw_shows_is_told_however_many_arms_there_are(arms: int) -> None:
+    """From 15 arms on no p of 4000 draws was small enough for Holm's adjustment."""
+    draws = draws_for(arms)
+    errors = {str(arm): float(arm) for arm in range(arms)}
+    drawn = {arm: np.broadcast_to(error, draws) for arm, error in errors.items()}
+    assert set(paired_arms(errors, drawn, stand_in=False)["verdict"]) == {"does not hold"}
+    assert (draws == DRAWS) == (arms < 15)
+
+
+def test_fewer_draws_are_the_first_of_more_and_come_in_blocks() -> None:
+    blocks = list(drawn_weights(3, DRAWS + 5))
+    assert [len(own) for own in blocks] == [DRAWS, 5]
+    assert np.array_equal(blocks[0], next(drawn_weights(3)))
+    faults, of = np.array([1, 0, 2]), np.array([4, 5, 3])
+    (whole, few), (same, many) = rates(faults, of), rates(faults, of, DRAWS + 5)
+    assert whole == same
+    assert np.array_equal(many[:DRAWS], few)
+    assert len(many) == DRAWS + 5
 
 
 def test_differences_without_a_value_decide_nothing() -> None:

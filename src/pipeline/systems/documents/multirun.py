@@ -13,7 +13,7 @@ from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
 from pipeline.compare.arm_figure import errors_by_arm
-from pipeline.compare.bootstrap import claimed_rows, drawn_weights, interval, paired_arms
+from pipeline.compare.bootstrap import claimed_rows, drawn_weights, draws_for, interval, paired_arms
 from pipeline.compare.panels import panels_in_words, tables_of_sets, with_names
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
@@ -193,7 +193,7 @@ def error_over_all(task: str, sums: np.ndarray) -> float:
 
 def interval_of(task: str, sums: np.ndarray) -> dict[str, float]:
     """Returns the error over all documents, and the ends of its interval over drawn ones."""
-    low, high = interval(errors_of(task, sums, drawn_weights(sums.shape[1])))
+    low, high = interval(errors_of(task, sums, next(drawn_weights(sums.shape[1]))))
     return {"error": error_over_all(task, sums), "low": low, "high": high}
 
 
@@ -221,6 +221,9 @@ def panel_of(names: dict[str, Any]) -> str:
 
 def whole_and_drawn(sums: dict[str, np.ndarray], task: str) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """Returns the error of each arm over all documents, and over those of the bootstrap, which all arms read."""
-    weights = drawn_weights(next(iter(sums.values())).shape[1])
     whole = {arm: error_over_all(task, own) for arm, own in sums.items()}
-    return whole, {arm: errors_of(task, own, weights) for arm, own in sums.items()}
+    blocks = [
+        {arm: errors_of(task, own, weights) for arm, own in sums.items()}
+        for weights in drawn_weights(next(iter(sums.values())).shape[1], draws_for(len(sums)))
+    ]
+    return whole, {arm: np.concatenate([block[arm] for block in blocks]) for arm in sums}

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.compare.bootstrap import claimed_rows, drawn_weights, interval, paired_rows
+from pipeline.compare.bootstrap import claimed_rows, draws_for, interval, mean_of, paired_rows, shares_of
 from pipeline.compare.claims import NO_CLAIM, UNDECIDED
 from pipeline.compare.panels import with_names
 from pipeline.systems.forms.claims import arms_of, claims_on
 
 KEPT = ("seconds", "parameters")
-STARTS = 1  # seed of the draws of starts, another one than that of cases
 OF_FEW = {1: f"{UNDECIDED}: one start of training", 2: f"{UNDECIDED}: two starts of training"}
 OF_STARTS = (  # of a caption, behind what is drawn
     "the same for both arms of a pair; three starts are few, and of fewer there is no verdict. p is adjusted by Holm "
     "over the pairs of a set."
 )
 
-ErrorsOfRun = Callable[[str], tuple[float, np.ndarray]]  # of a run, over all cases and over drawn ones, (draw,)
+ErrorsOfRun = Callable[[str, int], tuple[float, np.ndarray]]  # of a run, over all cases and so many draws, (draw,)
 
 
 def stand_ins(jobs: Any) -> bool:
@@ -35,11 +34,12 @@ def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, *
     """Returns the tables of a set of jobs, which `labels.labelled` gives, by name: a row an arm, a pair of arms, and a
     claim. Arms with unequal seeds are not paired. names: what tells the set from others, the data first. finds: as of
     `claims.claims_on`."""
-    whole, drawn = dict[str, float](), dict[str, Any]()
+    whole, drawn, draws = dict[str, float](), dict[str, Any](), draws_for(jobs["arm"].nunique())
     for arm, own in jobs.groupby("arm", sort=False):
-        errors = [errors_of(str(run)) for run in own.sort_values("seed", kind="stable")["run_id"]]
+        own = own.sort_values("seed", kind="stable")
+        errors = [errors_of(str(run), draws) for run in own["run_id"]]
         whole[str(arm)] = float(np.mean([one for one, _ in errors]))
-        drawn[str(arm)] = over_starts([many for _, many in errors])
+        drawn[str(arm)] = over_starts([many for _, many in errors], own["seed"])
     seeds, stand_in = seeds_of(jobs), stand_ins(jobs)
     claims = [own for own in claims_on(arms_of(jobs), finds=finds) if seeds[own.challenger] == seeds[own.against]]
     pairs = [(first, second) for first, second in combinations(seeds, 2) if seeds[first] == seeds[second]]
@@ -58,12 +58,12 @@ def seeds_of(jobs: Any) -> dict[str, tuple[int, ...]]:
     return {str(arm): tuple(sorted(own)) for arm, own in jobs.groupby("arm", sort=False)["seed"]}
 
 
-def over_starts(errors: Sequence[np.ndarray]) -> np.ndarray:
+def over_starts(errors: Sequence[np.ndarray], seeds: Sequence[int]) -> np.ndarray:
     """Returns the mean error of drawn starts of training over drawn cases, (draw,): in each draw as many starts are
-    drawn, with replacement, as there are. errors: of each start over drawn cases. So many starts are drawn alike for
-    every arm."""
-    every = np.stack(errors)
-    return (drawn_weights(len(every), seed=STARTS).T * every).mean(0)
+    drawn, with replacement, as there are. errors: of the start of each seed over drawn cases. Arms with the same seeds
+    have the same draws."""
+    every = np.stack(errors, axis=1)
+    return mean_of(every, shares_of(list(map(int, seeds)), len(every)))
 
 
 def of_enough_starts(table: Any, seeds: Mapping[str, Sequence[int]]) -> Any:

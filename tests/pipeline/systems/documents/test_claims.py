@@ -115,6 +115,13 @@ def guessed(wrong: dict[str, int], *, stand_in: bool) -> tuple[pd.DataFrame, pd.
     return jobs, sums
 
 
+def test_of_many_arms_a_pair_that_no_draw_turns_is_told() -> None:
+    wrong = {"full": 40} | {f"full, encoder.layers={layers}": 0 for layers in range(14)}
+    paired = summary_of(*guessed(wrong, stand_in=False), "t").tables["paired.csv"]
+    assert len(paired) == 105
+    assert set(paired.loc[paired["against"] == "full", "verdict"]) == {"holds"}
+
+
 def test_a_claim_holds_where_the_sums_say_so_and_stand_ins_give_none() -> None:
     wrong = {"sliding window": 30, "distance": 10, "distance + window": 11}
     summary = summary_of(*guessed(wrong, stand_in=False), "t")

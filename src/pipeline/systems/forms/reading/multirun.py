@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare.arm_figure import errors_by_arm
-from pipeline.compare.bootstrap import rates
+from pipeline.compare.bootstrap import DRAWS, rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
@@ -45,8 +45,8 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         for names, counts in sets_of(str(data), read[read["run_id"].isin(own["run_id"])]):
             found = NAMES[GIVEN] not in names["reading"]
-            sets.append(compared_arms(own, names, lambda run, names=names, counts=counts: errors_of(
-                counts[counts["run_id"] == run], names["rate"]), finds=found))  # fmt: skip
+            sets.append(compared_arms(own, names, lambda run, draws, names=names, counts=counts: errors_of(
+                counts[counts["run_id"] == run], names["rate"], draws), finds=found))  # fmt: skip
         costs += costs_of(own, read, str(data))
     if not sets:
         return Summary({}, {}, "No job has readings by form.")
@@ -77,7 +77,7 @@ def mean_rates(read: Any) -> np.ndarray:
     """Returns the mean word error rate of an arm's jobs, over all forms, and over drawn forms and starts of training,
     (1 + draw,)."""
     wholes, drawn = zip(*[errors_of(own, "WER") for _, own in read.groupby("run_id")], strict=True)
-    return np.append(np.mean(wholes), over_starts(drawn))
+    return np.append(np.mean(wholes), over_starts(drawn, range(len(drawn))))
 
 
 def sets_of(data: str, read: Any) -> list[tuple[dict[str, str], Any]]:
@@ -96,8 +96,8 @@ def order_twice(rate: str, reading: str) -> bool:
     return rate == "out of order" and "corrected" in reading
 
 
-def errors_of(read: Any, rate: str) -> tuple[float, np.ndarray]:
+def errors_of(read: Any, rate: str, draws: int = DRAWS) -> tuple[float, np.ndarray]:
     """Returns an error rate of a job over all forms, and over drawn ones, (draw,)."""
     faults, of = RATES[rate]
     own = read.sort_values("form")
-    return rates(own[faults].to_numpy(), own[of].to_numpy())
+    return rates(own[faults].to_numpy(), own[of].to_numpy(), draws)

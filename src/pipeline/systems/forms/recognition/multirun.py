@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare.arm_figure import errors_by_arm
-from pipeline.compare.bootstrap import rates
+from pipeline.compare.bootstrap import DRAWS, rates
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import joined, panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
@@ -48,8 +48,8 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
         names = dict(zip(SETS, (data, "test"), strict=True))
         rows = read[read["run_id"].isin(own["run_id"])]
         unit = unit_of(rows)
-        sets.append(compared_arms(own, names, lambda run, rows=rows, unit=unit: errors_of(
-            rows[rows["run_id"] == run], unit)))  # fmt: skip
+        sets.append(compared_arms(own, names, lambda run, draws, rows=rows, unit=unit: errors_of(
+            rows[rows["run_id"] == run], unit, draws)))  # fmt: skip
         words.append(words_read(own, rows, names))
         drawn.append(f"Drawn of {data}: {rows[unit].nunique()} {unit}s.")
     if not sets:
@@ -80,11 +80,11 @@ def unit_of(read: Any) -> str:
     return "writer" if writers.notna().all() and writers.nunique() > 1 else "image"
 
 
-def errors_of(read: Any, unit: str) -> tuple[float, np.ndarray]:
+def errors_of(read: Any, unit: str, draws: int = DRAWS) -> tuple[float, np.ndarray]:
     """Returns the character error rate of a job over all images, and over drawn units, (draw,). unit: as of
     `unit_of`; one is drawn with all its images."""
     own = read.groupby(unit)[["faults", "characters"]].sum()
-    return rates(own["faults"].to_numpy(), own["characters"].to_numpy())
+    return rates(own["faults"].to_numpy(), own["characters"].to_numpy(), draws)
 
 
 def words_read(jobs: Any, read: Any, names: Mapping[str, str]) -> Any:
@@ -92,7 +92,8 @@ def words_read(jobs: Any, read: Any, names: Mapping[str, str]) -> Any:
     `compared_arms` does it, and how many images each arm reads without a fault with more of its seeds."""
     wrong = {arm: wrong_of(own, read) for arm, own in jobs.groupby("arm", sort=False)}
     wrongs, unit = read.assign(faults=read["faults"] > 0, characters=1), unit_of(read)
-    table = compared_arms(jobs, names, lambda run: errors_of(wrongs[wrongs["run_id"] == run], unit))["paired"]
+    table = compared_arms(jobs, names, lambda run, draws: errors_of(
+        wrongs[wrongs["run_id"] == run], unit, draws))["paired"]  # fmt: skip
     less = [(wrong[row.arm] - wrong[row.against]).dropna() for row in table.itertuples()]
     counts = {"images": map(len, less), "arm_ahead": [(own < 0).sum() for own in less],
               "against_ahead": [(own > 0).sum() for own in less]}  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from models.forms.detect.average_precision import weighted_average
 from models.forms.detect.boxes import CLASSES
 from pipeline.compare.arm_figure import errors_by_arm
-from pipeline.compare.bootstrap import drawn_weights
+from pipeline.compare.bootstrap import DRAWS, over_draws
 from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import OF_STARTS, compared_arms
@@ -42,8 +42,8 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
             if narrow and not has_narrow(boxes[boxes["part"] == part]):
                 continue
             names = dict(zip(SETS, (data, NARROW_WORDS if narrow else scored, part), strict=True))
-            one = compared_arms(own, names, lambda run, names=names: errors_of(
-                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names))  # fmt: skip
+            one = compared_arms(own, names, lambda run, draws, names=names: errors_of(
+                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names, draws))  # fmt: skip
             sets.append(one | {"claims": one["claims"].assign(whose=HERE)} if narrow and len(one["claims"]) else one)
     if not sets:
         return Summary({}, {}, "No job has boxes by form.")
@@ -58,21 +58,26 @@ def has_narrow(boxes: Any) -> bool:
     return NARROW in boxes and bool(boxes[NARROW].sum())
 
 
-def errors_of(found: Any, boxes: Any, names: Mapping[str, str]) -> tuple[float, np.ndarray]:
+def errors_of(found: Any, boxes: Any, names: Mapping[str, str], draws: int = DRAWS) -> tuple[float, np.ndarray]:
     """Returns the error of a job on a part over all forms, and over drawn ones, (draw,)."""
     found, boxes = found[found["part"] == names["part"]], boxes[boxes["part"] == names["part"]].sort_values("form")
-    weights = np.concatenate([np.ones((1, len(boxes))), drawn_weights(len(boxes))])
     kinds = {"words": ["word"], NARROW_WORDS: [NARROW]}.get(names["scored"]) or [
         kind for kind in CLASSES[1:] if boxes[kind].sum()
     ]
-    averages = []
-    for kind in kinds:
-        own = found[found[NARROW] == 1] if kind == NARROW else found[found["class"] == kind]
-        truths = weights @ boxes[kind].to_numpy(float)
-        scores, hits, forms = (own[name].to_numpy() for name in ("score", "hit", "form"))
-        averages.append(weighted_average(scores, hits, weights[:, forms.astype(int)], truths))
-    errors = 1 - mean_known(np.array(averages))
-    return float(errors[0]), errors[1:]
+    own = {kind: found[found[NARROW] == 1] if kind == NARROW else found[found["class"] == kind] for kind in kinds}
+
+    def error(weights: np.ndarray) -> np.ndarray:
+        averages = [average_of(own[kind], weights, weights @ boxes[kind].to_numpy(float)) for kind in kinds]
+        return 1 - mean_known(np.array(averages))
+
+    return over_draws(error, len(boxes), draws)
+
+
+def average_of(found: Any, weights: np.ndarray, truths: np.ndarray) -> np.ndarray:
+    """Returns the average precision of the boxes that were found of a class, (draw,). weights: of forms, (draw, form).
+    truths: how many true boxes count, (draw,)."""
+    scores, hits, forms = (found[name].to_numpy() for name in ("score", "hit", "form"))
+    return weighted_average(scores, hits, weights[:, forms.astype(int)], truths)
 
 
 def mean_known(averages: np.ndarray) -> np.ndarray:
