@@ -23,8 +23,9 @@ def sight_of(loaded: Loaded) -> dict[str, float]:
 
     Reach is the share of cues whose word is among the keys, in one layer, of the word that asks, or of the document's
     first token where the class is asked for. The ceiling is reach + (1 − reach) / answers: the accuracy of who knows
-    the answers within reach and guesses the others. An answer that no word tells is within no reach. Where each layer
-    has an attention of its own, keys and pairs are the mean over layers, and one layer that sees a word is enough.
+    the answers within reach and guesses the others. An answer that no word tells is within no reach, nor is one whose
+    asking word documents.overflow=cut leaves out. Where each layer has an attention of its own, keys and pairs are the
+    mean over layers, and one layer that sees a word is enough.
     """
     keys = tokens = pairs = 0
     seen = list[bool]()
@@ -42,12 +43,12 @@ def sight_of(loaded: Loaded) -> dict[str, float]:
 
 def are_seen(found: Sequence[tuple[Chunk, Keys]], asked: int, told: int) -> list[bool]:
     """Returns whether a cue of a document is seen: in each chunk that holds the word that asks, and of a label once, as
-    one chunk that sees its word is enough. An answer that no word tells is not. found: the chunks of the document with
-    their keys."""
+    one chunk that sees its word is enough. An answer that no word tells is not, and none whose asking word is not read.
+    found: the chunks of the document with their keys."""
     if asked == NO_WORD:
         return [any(is_seen(keys, chunk, SIGN, told) for chunk, keys in found)]
     inside = [own for own in found if own[0].stretch.first <= asked < own[0].stretch.end]
-    return [told != NOWHERE and is_seen(keys, chunk, asked, told) for chunk, keys in inside]
+    return [told != NOWHERE and is_seen(keys, chunk, asked, told) for chunk, keys in inside] or [False]
 
 
 def reach_of(reach: float, answers: int) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -86,6 +87,16 @@ def test_a_simple_model_is_read_on_the_documents_of_the_first_job() -> None:
     assert line in summary.text
     alike = summary_of(jobs, sums_of([first, second]), "t")
     assert "unlike" not in alike.text
+
+
+@pytest.mark.parametrize(("accuracy", "short"), [(0.5, 0.3), (np.nan, 0.425)])
+def test_of_entities_the_accuracy_of_tagged_words_is_beside_the_ceiling(accuracy: float, short: float) -> None:
+    """The ceiling bounds an accuracy, and F1 counts what was named beside the tagged words too."""
+    jobs = jobs_of(("full", "")).assign(task="entities", ceiling=0.8, test_token_accuracy=accuracy)
+    sums = sums_of(list(jobs["run_id"])).drop(columns="documents").assign(true=1, named=3)
+    (row,) = summary_of(jobs, sums, "t").tables["means.csv"].to_dict("records")
+    assert row["error"] == pytest.approx(1 - 2 * 6 / (8 + 24))
+    assert row["short_of_ceiling"] == pytest.approx(short)
 
 
 def test_jobs_without_a_common_document_are_told_of() -> None:

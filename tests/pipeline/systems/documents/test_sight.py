@@ -73,6 +73,18 @@ def test_reach_is_the_share_of_cues_whose_word_is_a_key(pattern: Any, reach: int
     assert found["ceiling"] == found["reach"] + (1 - found["reach"]) / 3
 
 
+def test_answers_whose_question_is_not_read_are_within_no_reach() -> None:
+    """They counted for nothing, so that cutting pages after their first question had a reach of 1."""
+    data = SyntheticDocuments(train=2, validation=1, test=3, words=80, questions=6, values=3, cue="textual").load()
+    vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
+    reading = Reading(vocabulary, (Full(),), 1, 90, stride=20, whole=False)
+    pieces = [Piece(i, chunk) for i, own in enumerate(data.parts["test"]) for chunk in reading.chunks(own)]
+    cues = [(cue, pieces[i].chunk.stretch.end) for i, own in enumerate(data.parts["test"]) for cue in own.cues.max(1)]
+    found = sight_of(Loaded(data, reading, {"test": pieces}, {}, data, torch.device("cpu")))
+    assert found["reach"] == pytest.approx(sum(last < end for last, end in cues) / len(cues))
+    assert 0 < found["reach"] < 1
+
+
 def test_answers_that_nothing_tells_are_within_no_reach() -> None:
     data = SyntheticDocuments(train=2, validation=1, test=3, words=80, questions=6, values=4, cue="none").load()
     vocabulary = Vocabulary.train([" ".join(own.words) for own in data.parts["train"]], pieces=300)
