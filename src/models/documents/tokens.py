@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models.documents.words import single
 from models.sequence.patterns import Layout
 from models.sequence.vocabulary import BEGIN, Vocabulary
 
@@ -49,11 +50,12 @@ class PageTokens(NamedTuple):
 
 
 def in_thousandths(boxes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Returns boxes (word, 4) in whole thousandths of their pages, int64, 1001 for a word without a box.
+    """Returns boxes (word, 4), in single precision, in whole thousandths of their pages, int64, 1001 for a word without
+    a box.
 
     sizes: width and height of the page of each word, (word, 2).
     """
-    shares = boxes.astype(np.float64) * UNITS / np.tile(sizes.astype(np.float64), 2)
+    shares = single(boxes) * UNITS / np.tile(sizes.astype(np.float64), 2)
     known = ~np.isnan(shares).any(1)
     found = np.full(boxes.shape, NO_BOX, np.int64)
     found[known] = np.clip(np.rint(shares[known]), 0, UNITS)

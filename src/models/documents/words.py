@@ -57,13 +57,20 @@ def without_box(document: Placed) -> np.ndarray:
     return np.isnan(document.boxes[:, 0])
 
 
+def single(boxes: np.ndarray) -> np.ndarray:
+    """Returns boxes rounded to single precision, float64 (word, 4). Records of files have such boxes; doubles beside
+    them would be rounded to other thousandths of the page, and be as far apart only nearly."""
+    return boxes.astype(np.float32).astype(np.float64)
+
+
 def centres_of(document: Placed) -> np.ndarray:
     """Returns the centre of each word on the pages stacked one below the other, float64 (word, 2).
 
     y ← y + Σ of the heights of the pages before (thesis, 2.3.3.2). A word without a box takes the centre of the nearest
-    earlier word of its page that has one, else of the next such word; NaN where the page has none.
+    earlier word of its page that has one, else of the next such word; NaN where the page has none. Boxes count in
+    single precision.
     """
-    boxes, pages = document.boxes.astype(np.float64), document.pages
+    boxes, pages = single(document.boxes), document.pages
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     above = np.concatenate([[0.0], np.cumsum([height for _, height in document.sizes])])
     centres[:, 1] += above[pages]

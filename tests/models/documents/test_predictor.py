@@ -73,6 +73,16 @@ def test_a_document_counts_its_pages_by_itself_whatever_others_do() -> None:
     ]
 
 
+def test_boxes_of_doubles_are_read_as_those_of_records(vocabulary: Vocabulary) -> None:
+    """A run trains on records with float32 boxes, and 0.3 of 600 is half a thousandth there but for its rounding."""
+    boxes = np.array([[0.3, 1, 30, 9], [41.7, 1, 60, 9]])
+    own = PageWords(("a", "b"), boxes, np.zeros(2, np.int64), ((600.0, 800.0),))
+    record = own._replace(boxes=boxes.astype(np.float32))
+    read = predictor(vocabulary).reading
+    assert read.tokens(own).boxes.tolist() == read.tokens(record).boxes.tolist()
+    assert centres_of(own).tolist() == centres_of(record).tolist()
+
+
 @pytest.mark.parametrize(("most", "shared"), [(5, 0), (7, 3), (9, 7), (40, 10), (200, 5)])
 def test_stretches_cover_all_words_within_their_tokens(most: int, shared: int) -> None:
     counts = np.random.default_rng(most).integers(1, 6, 60)
