@@ -23,6 +23,8 @@ from pipeline.settings.build import build
 from pipeline.systems.documents.checks import patterns_of
 from pipeline.systems.documents.config import DocumentsConfig
 
+SCORED = {"validation": "the best epoch is chosen", "test": "the network is scored"}
+
 
 class Piece(NamedTuple):
     """Holds a chunk of a document, and the document's place in its part."""
@@ -83,18 +85,18 @@ def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documen
 
 
 def check_answers(task: str, data: Documents) -> None:
-    """Raises PipelineError for data without the tags or classes that a task needs, and where the validation part has no
-    entity, as no epoch would be better than another."""
+    """Raises PipelineError for data without the tags or classes that a task needs, and where the validation or the test
+    part has no entity, as no epoch would be better than another, or nothing could be scored."""
     if task == "entities" and not data.tags:
         raise PipelineError(f"documents.task=entities: {data.name} has no tags; give some, or take another task")
     if task == "classes" and not data.classes:
         raise PipelineError(f"documents.task=classes: {data.name} has no labels; give some, or take another task")
-    if task == "entities" and not names_in(task, data.parts["validation"]):
-        raise PipelineError(
-            f"documents.task=entities: {data.name} has no entity in its {len(data.parts['validation'])} validation "
-            "documents, by which the best epoch is chosen; give it documents with entities (column part, or another "
-            "data.seed or data.validation)"
-        )
+    for part, what in SCORED.items() if task == "entities" else ():
+        if not names_in(task, data.parts[part]):
+            raise PipelineError(
+                f"documents.task=entities: {data.name} has no entity in its {len(data.parts[part])} {part} documents, "
+                f"by which {what}; give it documents with entities (column part, or another data.seed or data.{part})"
+            )
 
 
 def outputs_of(task: str, data: Documents) -> tuple[str, ...]:

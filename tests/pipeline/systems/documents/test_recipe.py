@@ -265,15 +265,17 @@ def test_a_run_that_learns_from_a_stand_in_before_is_one() -> None:
     assert told_of(Read(data, stand_in)).checksum == data.checksum
 
 
-def test_a_validation_part_without_an_entity_is_refused() -> None:
+@pytest.mark.parametrize(("part", "what"), [
+    ("validation", "the best epoch is chosen"), ("test", "the network is scored"),
+])  # fmt: skip
+def test_a_part_without_an_entity_is_refused(part: str, what: str) -> None:
     data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
     check_answers("entities", data)
-    (own,) = data.parts["validation"]
-    empty = replace(data, parts={**data.parts, "validation": (own._replace(tags=("O",) * 60),)})
+    (own,) = data.parts[part]
+    empty = replace(data, parts={**data.parts, part: (own._replace(tags=("O",) * 60),)})
     check_answers("mlm", empty)
-    with pytest.raises(
-        PipelineError, match=r"^documents.task=entities: synthetic_documents has no entity in its 1 val"
-    ):
+    said = rf"^documents.task=entities: synthetic_documents has no entity in its 1 {part} documents, by which {what}; "
+    with pytest.raises(PipelineError, match=rf"{said}.*data.{part}\)$"):
         check_answers("entities", empty)
 
 
