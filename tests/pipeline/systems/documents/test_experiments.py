@@ -53,7 +53,7 @@ def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: 
     assert means["cue"].tolist() == ["none"] * 3 + ["spatial"] * 3
     seen = means.dropna(subset=["reach"])
     assert seen["ceiling"].tolist() == pytest.approx((seen["reach"] + (1 - seen["reach"]) / 8).tolist())
-    assert seen["short_of_ceiling"].tolist() == pytest.approx((seen["ceiling"] + seen["error"] - 1).tolist())
+    assert seen["short_of_ceiling"].tolist() == pytest.approx((seen["ceiling"] - seen["test_token_accuracy"]).tolist())
     assert len(seen) == 2
     assert seen.set_index("cue")["reach"]["none"] == 0  # no word tells
     assert seen.set_index("cue")["reach"]["spatial"] > 0
