@@ -110,6 +110,7 @@ def mark_of(settings: DocumentsConfig, loaded: Loaded) -> str:
         asdict(settings.pretrain), settings.attention, own.layout, own.max_length, own.overflow, own.stride,
         own.lower_case, settings.seed, settings.dtype, loaded.device.type,
         own.overflow == "cut" and own.task == "mlm",  # then the validation part is scored whole
+        torch.get_num_threads(),  # sums are rounded by them
     )  # fmt: skip
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 

@@ -20,6 +20,7 @@ from models.sequence.patterns import Full
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
 from pipeline.systems.documents import fitting
+from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Piece
 from pipeline.systems.documents.scores import guessing_loss
 
@@ -77,6 +78,18 @@ def test_documents_too_short_to_hide_a_token_of_are_refused() -> None:
     rows = pd.DataFrame({"document": ["a", "b"], "words": [1, 1], "tokens": [0.0, 0.0], "nats": [0.0, 0.0]})
     with pytest.raises(PipelineError, match=r"^no token of 2 documents, a first, is hidden, .*; give longer documents"):
         guessing_loss(rows)
+
+
+def test_weights_of_another_number_of_threads_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are rounded otherwise, and the same command gives the same bits with the same number of threads."""
+    vocabulary = SimpleNamespace(to_json=lambda: "")
+    reading, data = SimpleNamespace(vocabulary=vocabulary), SimpleNamespace(checksum="a")
+    loaded: Any = SimpleNamespace(guessed_data=data, reading=reading, device=torch.device("cpu"))
+    marks = list[str]()
+    for threads in (1, 2, 1):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        marks.append(fitting.mark_of(DocumentsConfig(), loaded))
+    assert marks[0] == marks[2] != marks[1]
 
 
 def test_networks_are_scored_by_the_same_tokens_whatever_training_hides(monkeypatch: pytest.MonkeyPatch) -> None:
