@@ -118,9 +118,9 @@ def written(tokens: list[int], log_p: float, rules: Rules, like: Tensor) -> Writ
 class Beams:
     """Holds the hypotheses of the sequences that are still being written.
 
-    rows: numbers of these sequences (sequence,). log_p (sequence, slot), −∞ for a slot that is empty. tokens: int64
-    (sequence, slot, token). room: how many hypotheses each may still have, (sequence,): the size of the beam less those
-    in its pool. best: the best score in each pool, −∞ where it is empty.
+    rows: numbers of these sequences (sequence,). log_p: float64 (sequence, slot), −∞ for a slot that is empty. tokens:
+    int64 (sequence, slot, token). room: how many hypotheses each may still have, (sequence,): the size of the beam less
+    those in its pool. best: the best score in each pool, −∞ where it is empty.
     """
 
     rows: Tensor
@@ -169,7 +169,7 @@ def beam(model: Writer, memory: Any, rules: Rules, *, size: int, penalty: float 
 def first_beams(rules: Rules, size: int) -> Beams:
     """Returns beams with one empty hypothesis each."""
     longest = rules.longest
-    log_p = torch.full((len(longest), size), -torch.inf, device=longest.device)
+    log_p = torch.full((len(longest), size), -torch.inf, dtype=torch.float64, device=longest.device)
     log_p[:, 0] = 0
     tokens = longest.new_zeros(len(longest), size, 0)
     rows = torch.arange(len(longest), device=longest.device)
@@ -177,9 +177,14 @@ def first_beams(rules: Rules, size: int) -> Beams:
 
 
 def extended(beams: Beams, log_p: Tensor, size: int) -> tuple[Beams, Tensor]:
-    """Returns the beams with one token more, and the slot (sequence, slot) that each hypothesis came from."""
+    """Returns the beams with one token more, and the slot (sequence, slot) that each hypothesis came from.
+
+    Tokens of one hypothesis are ranked by their own log p, and totals are added in double precision, so that rounding
+    makes no tie.
+    """
     count, width = len(beams.rows), min(size, log_p.shape[1])
-    totals, ids = best_of(log_p.add_(beams.log_p.to(log_p.dtype).flatten().unsqueeze(1)), width)
+    own, ids = best_of(log_p, width)
+    totals = own.double() + beams.log_p.flatten().unsqueeze(1)
     refuse_nothing(totals[:, 0][beams.log_p.flatten() > -torch.inf])
     totals, places = best_of(totals.view(count, size * width), size)
     slots = places // width

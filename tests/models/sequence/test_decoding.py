@@ -86,6 +86,16 @@ def test_a_beam_of_one_is_greedy_search() -> None:
         assert one.log_p == pytest.approx(other.log_p, rel=1e-12)
 
 
+def test_a_beam_of_one_is_greedy_search_where_single_precision_would_round_to_a_tie() -> None:
+    """Behind a total of −200 two letters that are 10⁻⁷ apart were as good, and the lower id was written."""
+    table = torch.full((1, 2, LETTERS, LETTERS, LETTERS), -300.0)
+    table[:, 0, ..., 3] = -200.0
+    table[:, 1, ..., 1], table[:, 1, ..., 2] = -1.0000001, -1.0
+    (one,), (other,) = beam(TableWriter(), table, rules(1, 2), size=1), greedy(TableWriter(), table, rules(1, 2))
+    assert letters(one) == letters(other) == (3, 2)
+    assert one.log_p == other.log_p == -201.0
+
+
 def test_greedy_search_takes_the_best_letter_of_each_step() -> None:
     (table,) = own = tables(1, seed=2)
     before, last, expected = 0, BEGIN, list[int]()
