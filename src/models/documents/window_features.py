@@ -19,17 +19,21 @@ ROWS = 512  # words at a time, whose neighbours are looked for among all of thei
 
 def layout_features(document: Placed) -> list[list[str]]:
     """Returns where each word stands, in tenths of the page, and how high it is, in fifths of the mean height of the
-    words that have a box."""
+    words that have a box; of a word without a box that it has none."""
     sizes = np.array(document.sizes, np.float64)[document.pages]
     boxes = np.nan_to_num(document.boxes.astype(np.float64))
     high = boxes[:, 3] - boxes[:, 1]
-    known = high[~without_box(document)]
+    none = without_box(document)
+    known = high[~none]
     shares = high / max(known.mean() if len(known) else 0.0, 1e-9) / 2
     relative = np.column_stack(
         [boxes[:, 0] / sizes[:, 0], boxes[:, 1] / sizes[:, 1], boxes[:, 2] / sizes[:, 0], shares]
     )
     bins = np.clip(relative * BINS, 0, 2 * BINS).astype(np.int64)
-    return [[f"{name}{number}" for name, number in zip("lurh", own, strict=True)] for own in bins.tolist()]
+    return [
+        ["no box"] if lacking else [f"{name}{number}" for name, number in zip("lurh", own, strict=True)]
+        for lacking, own in zip(none.tolist(), bins.tolist(), strict=True)
+    ]
 
 
 def neighbours_of(document: Placed) -> np.ndarray:

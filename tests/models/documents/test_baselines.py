@@ -63,7 +63,13 @@ def test_heights_are_beside_the_mean_of_words_that_have_a_box() -> None:
     for boxes in ([[0, 0, 5, 10], [9, 0, 20, 10]], [[0, 0, 5, 10], none, none, [9, 0, 20, 10]]):
         found = layout_features(page(boxes))
         assert [found[0][3], found[-1][3]] == ["h5", "h5"]
-    assert layout_features(page([none]))[0][3] == "h0"
+
+
+def test_a_word_without_a_box_does_not_stand_in_the_top_left_corner() -> None:
+    corner, lacking = layout_features(page([[0, 0, 5, 10], [np.nan] * 4]))
+    assert corner == ["l0", "u0", "r0", "h5"]
+    assert lacking == ["no box"]
+    assert layout_features(page([[np.nan] * 4])) == [["no box"]]
 
 
 def forms(count: int, seed: int) -> tuple[list[PageWords], list[tuple[str, ...]]]:

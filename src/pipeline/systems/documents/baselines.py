@@ -22,7 +22,7 @@ from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.scores import Scored, scored_classes, scored_tags
 
 FILE = "answers.json"
-VERSION = 4  # of the simple models, raised where they answer otherwise
+VERSION = 5  # of the simple models, raised where they answer otherwise
 ALPHAS, PENALTIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), (1.0, 10.0, 100.0)
 TRIED = 3  # passes over the words after which penalties of the tagger are compared
 OTHER, JURISDICTION = "other", "jurisdiction"
