@@ -186,12 +186,13 @@ class Reading:
         stretches = stretches_of(word_counts(tokens), most=self.max_length - 1, shared=self.stride)
         seed = [self.seed, zlib.crc32(tokens.ids.numpy().tobytes())]
         by_word = len(targets) == len(document.words)
-        found = list[Chunk]()
-        for number, stretch in enumerate(stretches if self.whole else stretches[:1]):
+        read, found = stretches if self.whole else stretches[:1], list[Chunk]()
+        for number, stretch in enumerate(read):
             own = tokens if len(stretches) == 1 else chosen_tokens(tokens, stretch)
             layout = layout_of(own, centres[slice(*stretch)])
             plans = plans_of(self.patterns, layout, layers=self.layers, seed=[*seed, number])
-            found.append(Chunk(stretch, Prepared(own, plans, targets[slice(*stretch)] if by_word else targets)))
+            answers, weight = (targets[slice(*stretch)], 1.0) if by_word else (targets, 1 / len(read))
+            found.append(Chunk(stretch, Prepared(own, plans, answers, weight)))
         return found
 
 

@@ -23,12 +23,14 @@ class Prepared(NamedTuple):
     """Holds a document that is ready to be read.
 
     tokens: of this document alone. plans: one for all layers, or one each. targets: int64, the class, (1,), or the tag
-    of each word, (word,); empty where there is none.
+    of each word, (word,); empty where there is none. weight: how much the class counts, for a chunk 1 / the number of
+    chunks of its document.
     """
 
     tokens: PageTokens
     plans: Plans
     targets: Tensor
+    weight: float = 1.0
 
 
 class Batch(NamedTuple):
@@ -72,10 +74,11 @@ def drawn_batches(lengths: Sequence[int], most: int, generator: torch.Generator)
     return batches
 
 
-def class_weights(targets: Tensor, outputs: int, power: float) -> Tensor:
+def class_weights(targets: Tensor, outputs: int, power: float, counted: Tensor | None = None) -> Tensor:
     """Returns w_c ∝ (N / (C n_c))^power for the n_c of N targets that are c, float64 (class,); their mean over the
-    targets is 1. A class that never occurs has a weight of 0."""
-    counts = torch.bincount(targets, minlength=outputs).double()
+    targets is 1. A class that never occurs has a weight of 0. counted: as how many each target counts in n_c and N,
+    float64 (target,), as one if None."""
+    counts = torch.bincount(targets, counted, minlength=outputs).double()
     weights = torch.where(counts > 0, (counts.sum() / (outputs * counts.clamp(min=1))) ** power, 0.0)
     return weights * counts.sum() / (weights * counts).sum()
 
@@ -109,8 +112,9 @@ class ReadingObjective(DocumentObjective):
 
     Weights w_c multiply the odds of the classes: the minimum of Σ w_c (−log q_c) is at q_c ∝ w_c p(c) (Elkan 2001, The
     foundations of cost-sensitive learning, section 2). So q is the softmax of logits + log w here. Rare classes count
-    more while they are learned, and the softmax of the logits alone has the odds of the documents. head: "classes" or
-    "tags". power: α of `class_weights`, 0 for equal weights. Raises ValueError for another head.
+    more while they are learned, and the softmax of the logits alone has the odds of the documents. The chunks of a
+    document count as one class together, in the loss and in w. head: "classes" or "tags". power: α of `class_weights`,
+    0 for equal weights. Raises ValueError for another head.
     """
 
     def __init__(
@@ -120,7 +124,8 @@ class ReadingObjective(DocumentObjective):
         if head not in ("classes", "tags"):
             raise ValueError(f"head must be classes or tags, got {head!r}")
         self.head, every = head, torch.cat([document.targets for document in documents])
-        self.weights = class_weights(every, model.architecture.outputs, power)
+        counted = torch.tensor([own.weight for own in documents]).double() if head == "classes" else None
+        self.weights = class_weights(every, model.architecture.outputs, power, counted)
 
     def on(self, documents: Sequence[Prepared]) -> ReadingObjective:
         """Returns the same loss, with the same weights of classes or tags, over other documents."""
@@ -134,7 +139,7 @@ class ReadingObjective(DocumentObjective):
         yield from drawn_batches(self._lengths, self.tokens, generator)
 
     def loss(self, batch: list[int]) -> Loss:
-        """Returns Σ w_c (−log q_c) over the targets of a batch, with their number."""
+        """Returns Σ w_c (−log q_c) over the targets of a batch, each chunk by its weight, with the sum of these."""
         own = [self.documents[row] for row in batch[rank() :: world()]]
         if not own:
             return no_loss(self.parameters())
@@ -142,7 +147,11 @@ class ReadingObjective(DocumentObjective):
         logits = getattr(self.model, self.head)(tokens, plans)
         weights = self.weights.to(logits)
         logits = logits + weights.masked_fill(weights == 0, 1).log()  # a class that never occurs is learned to be rare
-        return Loss(nn.functional.cross_entropy(logits, targets, weights, reduction="sum"), float(len(targets)))
+        if self.head == "tags" or all(document.weight == 1 for document in own):
+            return Loss(nn.functional.cross_entropy(logits, targets, weights, reduction="sum"), float(len(targets)))
+        counted = torch.tensor([document.weight for document in own]).to(logits)
+        losses = nn.functional.cross_entropy(logits, targets, weights, reduction="none")
+        return Loss((losses * counted).sum(), sum(document.weight for document in own))
 
 
 class GuessingBatch(NamedTuple):

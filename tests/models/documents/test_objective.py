@@ -25,6 +25,7 @@ from models.documents.objective import (
     drawn_batches,
 )
 from models.documents.tokens import NO_BOX, PageTokens, in_thousandths, layout_of
+from models.documents.training import mean_loss
 from models.documents.words import centres_of
 from models.runtime.objective import descend
 from models.sequence.masking import Masking
@@ -109,6 +110,22 @@ def test_weights_of_classes_by_hand() -> None:
     raw = torch.tensor([4 / (3 * 3), 4 / (3 * 1)]).double()
     torch.testing.assert_close(class_weights(targets, 3, 1.0)[:2], raw * 4 / (3 * raw[0] + raw[1]))
     assert float(class_weights(targets, 3, 0.5)[targets].mean()) == pytest.approx(1.0)
+
+
+def test_a_document_of_several_chunks_counts_as_one_class() -> None:
+    """Its eight chunks counted eight times, in the loss and in the weights of classes."""
+    made, (one, other) = network(), documents(2)
+    whole = one._replace(targets=torch.tensor([1]))
+    chunks = [other._replace(targets=torch.tensor([2]), weight=1 / 8)] * 8
+    twice = [whole, other._replace(targets=torch.tensor([2]))]
+    cut, uncut = (
+        ReadingObjective(made, own, tokens=400, head="classes", power=1.0) for own in ([whole, *chunks], twice)
+    )
+    torch.testing.assert_close(cut.weights, uncut.weights)
+    losses = cut.loss(list(range(9))), uncut.loss([0, 1])
+    torch.testing.assert_close(losses[0].total, losses[1].total)
+    assert losses[0].weight == losses[1].weight == 2
+    torch.testing.assert_close(mean_loss(cut), mean_loss(uncut))
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])

@@ -83,6 +83,14 @@ def test_boxes_of_doubles_are_read_as_those_of_records(vocabulary: Vocabulary) -
     assert centres_of(own).tolist() == centres_of(record).tolist()
 
 
+def test_chunks_of_a_class_count_as_one_document(vocabulary: Vocabulary, documents: list[Document]) -> None:
+    reading = predictor(vocabulary, max_length=60).reading
+    for targets, counted in ((torch.tensor([1]), 1), (torch.zeros(len(documents[0].words), dtype=torch.int64), None)):
+        weights = [own.document.weight for own in reading.chunks(documents[0], targets)]
+        assert len(weights) > 2
+        assert sum(weights) == pytest.approx(counted or len(weights))
+
+
 @pytest.mark.parametrize(("most", "shared"), [(5, 0), (7, 3), (9, 7), (40, 10), (200, 5)])
 def test_stretches_cover_all_words_within_their_tokens(most: int, shared: int) -> None:
     counts = np.random.default_rng(most).integers(1, 6, 60)
