@@ -13,28 +13,36 @@ from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
 from pipeline.compare.arm_figure import errors_by_arm
-from pipeline.compare.bootstrap import claimed_rows, drawn_weights, draws_for, interval, paired_arms
+from pipeline.compare.bootstrap import claimed_rows, paired_arms
 from pipeline.compare.panels import panels_in_words, tables_of_sets, with_names
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
+from pipeline.systems.documents.drawn import Sums, interval_of, whole_and_drawn, with_seeds
 from pipeline.systems.documents.figures import errors_by_length, errors_by_most
 from pipeline.systems.documents.labels import SETS, labelled, most_tokens, of_simple, parts_of, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
-from pipeline.systems.documents.scores import SUMS, error_of
+from pipeline.systems.documents.scores import SUMS
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
 LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
 NOISE = re.compile(r"\bjitter [\d.]+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
+NO_SEED = -1  # of a simple model
+Tables = dict[str, dict[Any, pd.DataFrame]]  # by arm, and by seed and run
 TEXTS: Any = dict.fromkeys(("document", "baseline"), str)  # documents may be called "NA", or "01" beside "1"
-X = "test error (1 − F1, 1 − accuracy, or nats a hidden token)\nmean over seeds; bars: 95 % interval over documents"
+X = (
+    "test error (1 − F1, 1 − accuracy, or nats a hidden token)\n"
+    "mean over seeds; bars: 95 % interval over documents and seeds"
+)
 CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
-    "nats a hidden token. The intervals and p are of a bootstrap over documents, which are drawn whole, the same for "
-    "both arms of a pair; p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower "
-    "error than *against*. *reach*: the share of cues that attention sees in one layer. *ceiling*: the accuracy of who "
-    "knows the answers within that reach and guesses the others; several layers may see farther. *short_of_ceiling*: "
-    "by how much the accuracy, of entities that of tagged words, is below the ceiling."
+    "nats a hidden token. The intervals and p are of a bootstrap that draws documents, whole, and seeds, the same for "
+    "both arms of a pair where they have the same seeds; of one seed it draws documents alone, and three are few to "
+    "tell how seeds differ. p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower error "
+    "than *against*; behind it stands how many seeds there are, if fewer than three. *reach*: the share of cues that "
+    "attention sees in one layer. *ceiling*: the accuracy of who knows the answers within that reach and guesses the "
+    "others; several layers may see farther. *short_of_ceiling*: by how much the accuracy, of entities that of tagged "
+    "words, is below the ceiling."
 )
 
 
@@ -75,15 +83,19 @@ def summary_of(jobs: Any, documents: pd.DataFrame, title: str) -> Summary:
     return Summary(tables | {"documents.csv": documents}, figures_of(tables, title), text)
 
 
-def tables_of(jobs: Any, sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, Any]) -> dict[str, Any]:
+def tables_of(jobs: Any, sums: dict[str, Sums], words: np.ndarray, names: dict[str, Any]) -> dict[str, Any]:
     """Returns the tables of a set by name: a row an arm, a pair of arms, a claim, and an arm and length."""
     whole, drawn = whole_and_drawn(sums, str(names["task"]))
     claims = list(claims_on(list(sums), short=bool(words.max() <= SHORT)))
     stand_in, panel = bool(jobs["stand_in"].any()), panel_of(names)
+    paired, claimed = (
+        paired_arms(whole, drawn, stand_in=stand_in),
+        claimed_rows(claims, whole, drawn, stand_in=stand_in),
+    )
     return {
         "means": means_of(jobs, sums, names),
-        "paired": with_names(paired_arms(whole, drawn, stand_in=stand_in), names, panel),
-        "claims": with_names(claimed_rows(claims, whole, drawn, stand_in=stand_in), names, panel),
+        "paired": with_names(with_seeds(paired, sums), names, panel),
+        "claims": with_names(with_seeds(claimed, sums), names, panel),
         "by_length": by_length(sums, words, names),
     }
 
@@ -127,82 +139,70 @@ def with_noise(name: str, arm: str) -> str:
     return f"{named}, {more}" if more else named
 
 
-def tables_by_arm(jobs: Any, documents: Any, task: str) -> dict[str, list[pd.DataFrame]]:
-    """Returns the words and sums of each test document by arm, a table a job, indexed by the names of its documents;
-    behind them those of simple models, of the first job that has them."""
+def tables_by_arm(jobs: Any, documents: Any, task: str) -> Tables:
+    """Returns the words and sums of each test document by arm and by seed and run, indexed by the names of its
+    documents; behind them those of simple models, of the first job that has them."""
     own = with_arms(jobs, documents) if len(documents) else documents
     if not len(own):
         return {}
     once = own[(own["baseline"] == "") | (own["run_id"] == own.groupby("arm")["run_id"].transform("first"))]
+    seeds = once["run_id"].map(dict(zip(jobs["run_id"], jobs["seed"], strict=True)))
+    once = once.assign(seed=seeds.where(once["baseline"] == "", NO_SEED).astype(int))
     columns = ["words", *SUMS[task]]
     return {
-        str(arm): [table.set_index("document")[columns] for _, table in rows.groupby("run_id", sort=False)]
+        str(arm): {key: table.set_index("document")[columns] for key, table in rows.groupby(["seed", "run_id"])}
         for arm, rows in once.groupby("arm", sort=False)
     }
 
 
-def shared_by(tables: dict[str, list[pd.DataFrame]]) -> list[str]:
+def shared_by(tables: Tables) -> list[str]:
     """Returns the names of the documents that all tables have, in their order."""
-    names = [set(table.index) for each in tables.values() for table in each]
+    names = [set(table.index) for each in tables.values() for table in each.values()]
     return sorted(set.intersection(*names)) if names else []
 
 
-def said_of_unlike(tables: dict[str, list[pd.DataFrame]], panel: str) -> list[str]:
+def said_of_unlike(tables: Tables, panel: str) -> list[str]:
     """Returns a line about jobs whose test documents are not the same, none where they are."""
     shared = len(shared_by(tables))
-    every = len({name for each in tables.values() for table in each for name in table.index})
+    every = len({name for each in tables.values() for table in each.values() for name in table.index})
     if shared == every:
         return []
     advice = "these alone are compared" if shared else "nothing is compared; give jobs the same data"
     return [f"{panel}: jobs have unlike test documents. Of {every} all jobs have {shared}; {advice}."]
 
 
-def sums_by_arm(tables: dict[str, list[pd.DataFrame]]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Returns the sums of each test document and job by arm, (job, document, sum), of the documents that all jobs
-    share, by their names. Beside them the words of each document."""
+def sums_by_arm(tables: Tables) -> tuple[dict[str, Sums], np.ndarray]:
+    """Returns the sums of each test document and job by arm, of the documents that all jobs share, by their names.
+    Beside them the words of each document."""
     names = shared_by(tables)
     if not names:
         return {}, np.zeros(0)
-    own = {arm: np.stack([table.loc[names].to_numpy(float) for table in each]) for arm, each in tables.items()}
+    own = {arm: np.stack([table.loc[names].to_numpy(float) for table in each.values()]) for arm, each in tables.items()}
     words = next(iter(own.values()))[0, :, 0]
-    return {arm: values[..., 1:] for arm, values in own.items()}, words
+    seeds = {arm: tuple(seed for seed, _ in each if seed != NO_SEED) for arm, each in tables.items()}
+    return {arm: Sums(values[..., 1:], seeds[arm]) for arm, values in own.items()}, words
 
 
-def by_length(sums: dict[str, np.ndarray], words: np.ndarray, names: dict[str, Any]) -> pd.DataFrame:
+def by_length(sums: dict[str, Sums], words: np.ndarray, names: dict[str, Any]) -> pd.DataFrame:
     """Returns a row an arm and each of `LEAST_WORDS`: the error over the documents of at least so many words, with its
     interval; lengths that leave fewer than two documents, or all of them again, have no row."""
     rows, task = [], str(names["task"])
     counts = {least: int((words >= least).sum()) for least in LEAST_WORDS}
     kept = [k for i, k in enumerate(LEAST_WORDS) if counts[k] > 1 and (not i or counts[k] < counts[LEAST_WORDS[i - 1]])]
     for least, (arm, own) in product(kept or [0], sums.items()):
-        chosen = own[:, words >= least]
+        chosen = own._replace(values=own.values[:, words >= least])
         rows.append({**names, "panel": panel_of(names), "arm": arm, "least_words": least,
-                     "documents": chosen.shape[1], **interval_of(task, chosen)})  # fmt: skip
+                     "documents": chosen.values.shape[1], **interval_of(task, chosen)})  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def errors_of(task: str, sums: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Returns the error under each row of weights, the mean over jobs, (draw,)."""
-    return np.stack([error_of(task, weights @ own) for own in sums]).mean(0)
-
-
-def error_over_all(task: str, sums: np.ndarray) -> float:
-    """Returns the error over all documents, the mean over jobs."""
-    return float(errors_of(task, sums, np.ones((1, sums.shape[1])))[0])
-
-
-def interval_of(task: str, sums: np.ndarray) -> dict[str, float]:
-    """Returns the error over all documents, and the ends of its interval over drawn ones."""
-    low, high = interval(errors_of(task, sums, next(drawn_weights(sums.shape[1]))))
-    return {"error": error_over_all(task, sums), "low": low, "high": high}
-
-
-def means_of(jobs: Any, sums: dict[str, np.ndarray], names: dict[str, Any]) -> pd.DataFrame:
-    """Returns a row an arm: its error with an interval over documents, and its scores."""
+def means_of(jobs: Any, sums: dict[str, Sums], names: dict[str, Any]) -> pd.DataFrame:
+    """Returns a row an arm: its error with an interval over documents and seeds, and its scores."""
     task, rows = str(names["task"]), []
     for arm, own in sums.items():
         table = jobs[jobs["arm"] == arm]
-        row = {**names, "panel": panel_of(names), "arm": arm, "jobs": len(own), "documents": own.shape[1]}
+        row = {**names, "panel": panel_of(names), "arm": arm}
+        row |= {"jobs": len(own.values), "documents": own.values.shape[1]}
         spread = table["test_error"].std(ddof=1) if len(table) else np.nan
         row |= {**interval_of(task, own), "error_sd": spread}
         kept = ("reach", "ceiling", "keys_per_query", "parameters", "seconds", "test_token_accuracy")
@@ -224,13 +224,3 @@ def panel_of(names: dict[str, Any]) -> str:
     """Returns what a set of data and task is called."""
     cue = f", cue {names['cue']}" if names["cue"] else ""
     return f"{names['data']}: {names['task']}{cue}"
-
-
-def whole_and_drawn(sums: dict[str, np.ndarray], task: str) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Returns the error of each arm over all documents, and over those of the bootstrap, which all arms read."""
-    whole = {arm: error_over_all(task, own) for arm, own in sums.items()}
-    blocks = [
-        {arm: errors_of(task, own, weights) for arm, own in sums.items()}
-        for weights in drawn_weights(next(iter(sums.values())).shape[1], draws_for(len(sums)))
-    ]
-    return whole, {arm: np.concatenate([block[arm] for block in blocks]) for arm in sums}

@@ -104,13 +104,15 @@ def test_no_experiment_has_so_many_claims_that_none_can_hold(short: bool) -> Non
         assert len(pairs_on(*arms, short=short)) * 2 / DRAWS <= ALPHA
 
 
-def guessed(wrong: dict[str, int], *, stand_in: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Jobs and sums of classes of 40 documents, of which an arm has so many wrong."""
-    named = [(arm, f"run {arm}") for arm in wrong]
-    jobs = pd.DataFrame(named, columns=["arm", "run_id"]).assign(
+def guessed(wrong: dict[str, int | list[int]], *, stand_in: bool, seeds: int = 3) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Jobs and sums of classes of 40 documents, of which an arm has so many wrong, with each seed or with all."""
+    named = [(arm, f"run {arm} {seed}", seed) for arm in wrong for seed in range(seeds)]
+    jobs = pd.DataFrame(named, columns=["arm", "run_id", "seed"]).assign(
         data="letters", task="classes", cue="", stand_in=stand_in, test_error=0.0
     )
-    rows = [(run, f"d{place:02d}", 600, 1, int(place >= wrong[arm])) for arm, run in named for place in range(40)]
+    counts = {arm: own if isinstance(own, list) else [own] * seeds for arm, own in wrong.items()}
+    rows = [(run, f"d{place:02d}", 600, 1, int(place >= counts[arm][seed]))
+            for arm, run, seed in named for place in range(40)]  # fmt: skip
     sums = pd.DataFrame(rows, columns=["run_id", "document", "words", "documents", "right"]).assign(baseline="")
     return jobs, sums
 
@@ -120,6 +122,39 @@ def test_of_many_arms_a_pair_that_no_draw_turns_is_told() -> None:
     paired = summary_of(*guessed(wrong, stand_in=False), "t").tables["paired.csv"]
     assert len(paired) == 105
     assert set(paired.loc[paired["against"] == "full", "verdict"]) == {"holds"}
+
+
+def verdict_of(wrong: dict[str, int | list[int]], seeds: int) -> tuple[str, float]:
+    """Of the claim that distance is ahead of a window, and its p."""
+    claims = summary_of(*guessed(wrong, stand_in=False, seeds=seeds), "t").tables["claims.csv"]
+    own = claims[(claims["arm"] == "distance") & (claims["against"] == "sliding window")].iloc[0]
+    return own["verdict"], own["p"]
+
+
+def test_an_arm_that_one_seed_puts_behind_is_not_ahead() -> None:
+    """Documents alone told it: with two seeds of three it is far ahead."""
+    assert verdict_of({"sliding window": 20, "distance": [5, 5, 5]}, 3)[0] == "holds"
+    said, p = verdict_of({"sliding window": 20, "distance": [2, 2, 24]}, 3)
+    assert said == "undecided"
+    assert p > 1 / 27  # that seed is drawn three times
+
+
+def test_arms_of_the_same_seeds_have_the_same_draws_of_them() -> None:
+    """Seeds that are hard for both arms tell nothing of their difference."""
+    wrong = {"sliding window": [10, 20, 30], "distance": [5, 15, 25]}
+    assert verdict_of(wrong, 3)[0] == "holds"
+
+
+@pytest.mark.parametrize(("seeds", "said"), [(1, "holds (one seed)"), (2, "holds (two seeds)"), (3, "holds")])
+def test_a_verdict_says_how_few_seeds_stand_behind_it(seeds: int, said: str) -> None:
+    assert verdict_of({"sliding window": 20, "distance": 5}, seeds)[0] == said
+
+
+def test_a_simple_model_hangs_on_no_seed() -> None:
+    jobs, sums = guessed({"distance": 30}, stand_in=False)
+    simple = sums[sums["run_id"] == "run distance 0"].assign(baseline="TF-IDF", right=1)
+    tables = summary_of(jobs, pd.concat([sums, simple], ignore_index=True), "t").tables
+    assert tables["claims.csv"]["verdict"].tolist() == ["does not hold"]
 
 
 def test_a_claim_holds_where_the_sums_say_so_and_stand_ins_give_none() -> None:
