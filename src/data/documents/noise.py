@@ -53,7 +53,8 @@ def tags_in_order(tags: Sequence[str], order: np.ndarray) -> tuple[str, ...]:
     before is not the one that it went on from, so that a cut entity begins anew (IOB2)."""
     if not tags:
         return ()
-    own, cut = [tags[i] for i in order], np.diff(order, prepend=-1) != 1
+    cut = np.diff(order, prepend=-1) != 1
+    own: list[str] = [tags[int(i)] for i in order]
     return tuple(f"B-{tag[2:]}" if anew and tag[:2] == "I-" else tag for tag, anew in zip(own, cut, strict=True))
 
 

@@ -55,7 +55,7 @@ def test_the_cue_of_a_label_goes_with_its_word() -> None:
 def line_of(tags: tuple[str, ...], pages: list[int], made: Documents) -> Document:
     """Returns a document of one line a page, with these tags."""
     count = len(tags)
-    boxes = np.tile(np.float32([1, 1, 2, 2]), (count, 1)) + np.arange(count, dtype=np.float32)[:, None]
+    boxes = np.tile(np.array([1, 1, 2, 2], np.float32), (count, 1)) + np.arange(count, dtype=np.float32)[:, None]
     sizes = made.parts["test"][0].sizes[:1] * 2
     return Document("x", tuple("abcdefghijkl"[:count]), boxes, np.array(pages, np.int16), sizes, None, tags)
 

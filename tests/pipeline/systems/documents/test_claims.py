@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -104,7 +105,9 @@ def test_no_experiment_has_so_many_claims_that_none_can_hold(short: bool) -> Non
         assert len(pairs_on(*arms, short=short)) * 2 / DRAWS <= ALPHA
 
 
-def guessed(wrong: dict[str, int | list[int]], *, stand_in: bool, seeds: int = 3) -> tuple[pd.DataFrame, pd.DataFrame]:
+def guessed(
+    wrong: Mapping[str, int | list[int]], *, stand_in: bool, seeds: int = 3
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Jobs and sums of classes of 40 documents, of which an arm has so many wrong, with each seed or with all."""
     named = [(arm, f"run {arm} {seed}", seed) for arm in wrong for seed in range(seeds)]
     jobs = pd.DataFrame(named, columns=["arm", "run_id", "seed"]).assign(
@@ -124,7 +127,7 @@ def test_of_many_arms_a_pair_that_no_draw_turns_is_told() -> None:
     assert set(paired.loc[paired["against"] == "full", "verdict"]) == {"holds"}
 
 
-def verdict_of(wrong: dict[str, int | list[int]], seeds: int) -> tuple[str, float]:
+def verdict_of(wrong: Mapping[str, int | list[int]], seeds: int) -> tuple[str, float]:
     """Of the claim that distance is ahead of a window, and its p."""
     claims = summary_of(*guessed(wrong, stand_in=False, seeds=seeds), "t").tables["claims.csv"]
     own = claims[(claims["arm"] == "distance") & (claims["against"] == "sliding window")].iloc[0]
