@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.compare.bootstrap import DRAWS, SEED, drawn_weights, draws_for, interval
+from pipeline.compare.bootstrap import drawn_weights, draws_for, interval, mean_of, shares_of
 from pipeline.compare.claims import NO_CLAIM
 from pipeline.systems.documents.scores import error_of
 
@@ -22,22 +22,9 @@ class Sums(NamedTuple):
     seeds: tuple[int, ...]
 
 
-def shares_of(seeds: Sequence[int], draws: int) -> np.ndarray:
-    """Returns the share of each job in each sample, (draw, job): as many seeds as there are, drawn with replacement.
-    Arms with the same seeds have the same draws, and a simple model is one job that is in every sample."""
-    count = max(1, len(seeds))
-    generator = np.random.default_rng([SEED, count, *seeds])
-    return generator.multinomial(count, np.full(count, 1 / count), size=draws) / count
-
-
 def errors_of(task: str, sums: Sums, weights: np.ndarray) -> np.ndarray:
     """Returns the error of each job under each row of weights of documents, (draw, job)."""
     return np.stack([error_of(task, weights @ own) for own in sums.values], axis=1)
-
-
-def mean_of(errors: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Returns the mean of the errors (draw, job) of the jobs that are drawn, (draw,)."""
-    return np.where(shares > 0, shares * errors, 0.0).sum(1)
 
 
 def error_over_all(task: str, sums: Sums) -> float:
@@ -48,7 +35,7 @@ def error_over_all(task: str, sums: Sums) -> float:
 def interval_of(task: str, sums: Sums) -> dict[str, float]:
     """Returns the error over all documents, and the ends of its interval over drawn documents and seeds."""
     errors = errors_of(task, sums, next(drawn_weights(sums.values.shape[1])))
-    low, high = interval(mean_of(errors, shares_of(sums.seeds, DRAWS)))
+    low, high = interval(mean_of(errors, shares_of(sums.seeds)))
     return {"error": error_over_all(task, sums), "low": low, "high": high}
 
 
