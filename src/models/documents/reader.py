@@ -85,9 +85,9 @@ class DocumentReader(SavedEstimator):
     hidden: int = 192
     layers: int = 2
     dropout: float = 0.1
-    adjacent: int = 0
+    adjacent: int = 4
     places: str = "drawn"
-    spelling: bool = False
+    spelling: bool = True
     pieces: int | None = None
     lower_case: bool = True
     max_length: int = 2048
