@@ -22,6 +22,7 @@ from models.documents.chunks import Chunk, Reading
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import Prepared, ReadingObjective
 from models.documents.predictor import DocumentPredictor, tagged
+from models.documents.spelling import spelling_of
 from models.sequence.entities import Counts, entity_counts
 from models.sequence.patterns import SlidingWindow
 from models.sequence.vocabulary import Vocabulary
@@ -32,11 +33,12 @@ EMPTY = 0.25  # share of the chunks without an entity
 
 
 class Arm(NamedTuple):
-    """Says what an arm does: small letters, how many tokens on each side are mixed into each, α of the weights of tags,
-    and dropout."""
+    """Says what an arm does: small letters, how many tokens on each side are mixed into each, whether pieces share
+    spelling, α of the weights of tags, and dropout."""
 
     lower: bool
     adjacent: int
+    spelling: bool = False
     power: float = 0.5
     dropout: float = 0.1
 
@@ -44,10 +46,13 @@ class Arm(NamedTuple):
 ARMS = {
     "small letters": Arm(lower=True, adjacent=0),
     "capitals kept": Arm(lower=False, adjacent=0),
-    "capitals kept, neighbours mixed in": Arm(lower=False, adjacent=2),
-    "the same, equal weights": Arm(lower=False, adjacent=2, power=0.0),
-    "the same, dropout 0.3": Arm(lower=False, adjacent=2, dropout=0.3),
+    "capitals kept, two neighbours mixed in": Arm(lower=False, adjacent=2),
+    "capitals kept, four neighbours mixed in": Arm(lower=False, adjacent=4),
+    "the same, shared spelling": Arm(lower=False, adjacent=4, spelling=True),
+    "the same, equal weights": Arm(lower=False, adjacent=4, spelling=True, power=0.0),
+    "the same but for weights, dropout 0.3": Arm(lower=False, adjacent=4, spelling=True, dropout=0.3),
 }
+REPEATED = 0.3  # of the places of the same words, from which on all are tagged
 
 
 def reading_of(data: Documents, *, lower: bool) -> Reading:
@@ -70,10 +75,11 @@ def learned_chunks(data: Documents, reading: Reading) -> list[Prepared]:
 def network_of(arm: Arm, reading: Reading, outputs: int) -> DocumentNetwork:
     architecture = Architecture(
         reading.vocabulary.size, layers=LAYERS, longest=CHUNK, outputs=outputs, dropout=arm.dropout,
-        adjacent=arm.adjacent,
+        adjacent=arm.adjacent, spelling=arm.spelling,
     )  # fmt: skip
     torch.manual_seed(0)
-    return DocumentNetwork(architecture, seed=0)
+    spelling = spelling_of(reading.vocabulary) if arm.spelling else None
+    return DocumentNetwork(architecture, seed=0, spelling=spelling)
 
 
 def pace(step: int) -> float:
@@ -102,9 +108,15 @@ def steps_of(objective: ReadingObjective) -> Iterator[int]:
 
 
 @torch.inference_mode()
-def counts_of(predictor: DocumentPredictor, held: list[tuple[Document, list[Chunk]]]) -> dict[str, Counts]:
-    found = [tagged(predictor.outputs, predictor.joined(chunks)).labels for _, chunks in held]
-    return entity_counts([document.tags for document, _ in held], found)
+def counts_of(predictor: DocumentPredictor, held: list[tuple[Document, list[Chunk]]]) -> Iterator[dict[str, Counts]]:
+    """Yields the counts of places by themselves, and of those that decide together."""
+    spreads = [predictor.joined(chunks) for _, chunks in held]
+    for least in (None, REPEATED):
+        found = [
+            tagged(predictor.outputs, own, document.words, least).labels
+            for (document, _), own in zip(held, spreads, strict=True)
+        ]
+        yield entity_counts([document.tags for document, _ in held], found)
 
 
 def rows_of(name: str, arm: Arm, data: Documents) -> Iterator[str]:
@@ -117,16 +129,19 @@ def rows_of(name: str, arm: Arm, data: Documents) -> Iterator[str]:
     start = time.process_time()
     for step in steps_of(objective):
         if step % (STEPS // 2) == 0:
-            counts = counts_of(DocumentPredictor(network.eval(), reading, "tags", data.tags), held)
+            counts, together = counts_of(DocumentPredictor(network.eval(), reading, "tags", data.tags), held)
             kinds = ", ".join(f"{kind} {own.f1 or 0:.3f}" for kind, own in counts.items())
-            score, seconds = sum(counts.values(), Counts()).f1 or 0.0, time.process_time() - start
-            yield f"| {name} | {step} | {score:.3f} | {kinds} | {seconds:.0f} |"
+            scores = " | ".join(f"{sum(own.values(), Counts()).f1 or 0:.3f}" for own in (counts, together))
+            yield f"| {name} | {step} | {scores} | {kinds} | {time.process_time() - start:.0f} |"
 
 
 def main() -> None:
     torch.set_num_threads(1)
     data = KleisterNda(source="published").load()
-    print("| arm | updates | F1, validation | of kinds | seconds |\n|---|---|---|---|---|", flush=True)
+    print(
+        "| arm | updates | F1, validation | places together | of kinds | seconds |\n|---|---|---|---|---|---|",
+        flush=True,
+    )
     for name, arm in ARMS.items():
         for row in rows_of(name, arm, data):
             print(row, flush=True)
