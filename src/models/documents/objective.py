@@ -113,7 +113,8 @@ class ReadingObjective(DocumentObjective):
     Weights w_c multiply the odds of the classes: the minimum of Σ w_c (−log q_c) is at q_c ∝ w_c p(c) (Elkan 2001, The
     foundations of cost-sensitive learning, section 2). So q is the softmax of logits + log w here. Rare classes count
     more while they are learned, and the softmax of the logits alone has the odds of the documents. The chunks of a
-    document count as one class together, in the loss and in w. head: "classes" or "tags". power: α of `class_weights`,
+    document count as one class together, in w and in the loss; the mean over a batch is over its own documents, so in
+    training this holds the less the fewer chunks a batch has. head: "classes" or "tags". power: α of `class_weights`,
     0 for equal weights. Raises ValueError for another head.
     """
 
