@@ -19,10 +19,9 @@ from torch import nn
 from data.documents.kleister import KleisterNda
 from data.pages import Document, Documents
 from models.documents.chunks import Chunk, Reading
-from models.documents.network import Architecture, DocumentNetwork
+from models.documents.network import Architecture, DocumentNetwork, network_over
 from models.documents.objective import Prepared, ReadingObjective
 from models.documents.predictor import DocumentPredictor, tagged
-from models.documents.spelling import spelling_of
 from models.sequence.entities import Counts, entity_counts
 from models.sequence.patterns import SlidingWindow
 from models.sequence.vocabulary import Vocabulary
@@ -78,8 +77,7 @@ def network_of(arm: Arm, reading: Reading, outputs: int) -> DocumentNetwork:
         adjacent=arm.adjacent, spelling=arm.spelling,
     )  # fmt: skip
     torch.manual_seed(0)
-    spelling = spelling_of(reading.vocabulary) if arm.spelling else None
-    return DocumentNetwork(architecture, seed=0, spelling=spelling)
+    return network_over(reading.vocabulary, architecture, seed=0)
 
 
 def pace(step: int) -> float:

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from models.documents.adjacent import AdjacentMixing
-from models.documents.spelling import Spelling
+from models.documents.spelling import Spelling, spelling_of
 from models.documents.tokens import NO_BOX, PageTokens
 from models.runtime.parameters import one_of
 from models.runtime.seeding import drawn
 from models.sequence.attention import Attending
 from models.sequence.layers import EncoderLayer, FeedForward, Norm, Setting
 from models.sequence.ledger import Ledger
+from models.sequence.vocabulary import Vocabulary
 
 SPREAD = 0.02  # standard deviation of first embeddings, as in BERT
 ALONG_TEXT, ALONG_PAGE = 20.0, 50.0  # lengths of smooth places: tokens, and thousandths of the page
@@ -210,3 +211,9 @@ class DocumentNetwork(nn.Module):
         if self.head is None:
             raise ValueError("this network has no outputs; make one with outputs=NUMBER")
         return self.head(states)
+
+
+def network_over(vocabulary: Vocabulary, architecture: Architecture, *, seed: int) -> DocumentNetwork:
+    """Returns a network with its first weights that reads the pieces of a vocabulary, spelt as they are where the
+    architecture has spelling."""
+    return DocumentNetwork(architecture, seed=seed, spelling=spelling_of(vocabulary) if architecture.spelling else None)

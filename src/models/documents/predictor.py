@@ -45,8 +45,8 @@ class Tagged(NamedTuple):
 
     labels: the most probable tags that are legal, an I behind a B or I of its kind, of the words that are read, which
     are all where the reading is whole; or what `repeated` makes of them. probabilities: of these at that place alone,
-    float64 (word,). entities: int64 (word,), the number of
-    the word's entity, from 1 in each document, 0 for none. chunks: in how many the document was read.
+    float64 (word,). entities: int64 (word,), the number of the word's entity, from 1 in each document, 0 for none.
+    chunks: in how many the document was read.
     """
 
     labels: tuple[str, ...]
@@ -194,10 +194,8 @@ class DocumentPredictor:
 
 def tagged(names: Sequence[str], found: Spread, words: Sequence[str] = (), least: float | None = None) -> Tagged:
     """Returns the most probable tags of the words that are legal, see `best_tags`, and the entities that they make.
-    words, least: as of `repeated`, by which places of the same words decide together, unless it is None."""
-    labels = best_tags(np.log(np.maximum(found.probabilities, LEAST)), names)
-    if least is not None:
-        labels = repeated(words, labels, least)
+    words, least: as of `repeated`, by which places of the same words decide together."""
+    labels = repeated(words, best_tags(np.log(np.maximum(found.probabilities, LEAST)), names), least)
     numbers, places = np.zeros(len(labels), np.int64), [names.index(label) for label in labels]
     for number, entity in enumerate(entities(labels), start=1):
         numbers[entity.first : entity.end] = number

@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from models.documents.chunks import SPATIAL, AnyPattern, Reading
 from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split, warn_of_unknown
-from models.documents.network import Architecture, DocumentNetwork
+from models.documents.network import Architecture, network_over
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, warn_of
-from models.documents.spelling import spelling_of
 from models.documents.tables import predicted_table
 from models.documents.training import Training, tokens_for, train, warn_of_nothing_found
 from models.runtime.estimators import left_as_it_was, seed_of
@@ -225,8 +224,7 @@ class DocumentReader(SavedEstimator):
                                     dropout=dropout, outputs=len(outputs), places=self.places,
                                     spelling=yes_or_no("spelling", self.spelling),
                                     adjacent=whole_number("adjacent", self.adjacent, least=0, most=1000))  # fmt: skip
-        spelling = spelling_of(vocabulary) if architecture.spelling else None
-        network = DocumentNetwork(architecture, seed=seed, spelling=spelling)
+        network = network_over(vocabulary, architecture, seed=seed)
         reading = Reading(vocabulary, patterns, architecture.layers, longest, stride, lower, seed)
         least = None if self.repeated is None else number("repeated", self.repeated)
         return DocumentPredictor(network, reading, task, outputs, least)

@@ -10,13 +10,16 @@ from models.sequence.entities import OUTSIDE, entities
 SIGNS = ".,;:()[]\"'“”‘’"  # at the ends of a word they do not tell it from another
 
 
-def repeated(words: Sequence[str], tags: Sequence[str], least: float) -> tuple[str, ...]:
+def repeated(words: Sequence[str], tags: Sequence[str], least: float | None) -> tuple[str, ...]:
     """Returns tags in which the words of an entity are one wherever they stand in the document, or nowhere.
 
     They are one at all their places where at least the share `least` of these is tagged as such, in (0, 1], and else
     nowhere. Words are the same that are the same in small letters and without signs at their ends. Of entities that
-    overlap the one of more words stays, then the one at more places, then the one that comes first.
+    overlap the one of more words stays, then the one at more places, then the one that comes first. With None the tags
+    stay as they are.
     """
+    if least is None:
+        return tuple(tags)
     spelt = [word.lower().strip(SIGNS) or word for word in words[: len(tags)]]
     counts = Counter((tuple(spelt[own.first : own.end]), own.kind) for own in entities(tags))
     firsts, whole = places_by_word(spelt), [OUTSIDE] * len(tags)

@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from data.documents.generator import SyntheticDocuments
 from data.pages import Document
 from models.documents.adjacent import AdjacentMixing
 from models.documents.chunks import Reading, owners_of, word_counts
@@ -25,13 +24,6 @@ from models.sequence.patterns import DistanceWindow
 from models.sequence.vocabulary import UNKNOWN, Vocabulary
 
 WIDTH = 8
-
-
-@pytest.fixture(scope="module")
-def documents() -> list[Document]:
-    return list(
-        SyntheticDocuments(train=3, validation=1, test=1, words=60, questions=5, values=3).load().parts["train"]
-    )
 
 
 @pytest.fixture(scope="module")

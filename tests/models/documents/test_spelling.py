@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from data.documents.generator import SyntheticDocuments
 from data.pages import Document
 from models.documents.chunks import Reading
 from models.documents.network import Architecture, DocumentNetwork
@@ -25,13 +24,6 @@ from models.sequence.vocabulary import UNKNOWN, Vocabulary
 QUICK: dict[str, Any] = {
     "width": 8, "heads": 2, "hidden": 8, "layers": 1, "epochs": 1, "warmup": 1, "held_out": 0.0, "pieces": 290,
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def documents() -> list[Document]:
-    return list(
-        SyntheticDocuments(train=3, validation=1, test=1, words=60, questions=5, values=3).load().parts["train"]
-    )
 
 
 @pytest.fixture(scope="module")

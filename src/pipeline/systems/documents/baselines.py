@@ -39,16 +39,11 @@ def baselines_of(settings: DocumentsConfig, data: Documents) -> dict[str, Scored
     if task != "entities":
         return {name: scored_classes(test, classes) for name, classes in found.items()}
     least = settings.documents.repeated
-    return {name: scored_tags(test, as_repeated(test, tags, least)) for name, tags in found.items()}
-
-
-def as_repeated(
-    documents: Sequence[Document], tags: Sequence[Sequence[str]], least: float | None
-) -> Sequence[Sequence[str]]:
-    """Returns the tags of documents as `repeated` makes them, or as they are where `least` is None."""
-    if least is None:
-        return tags
-    return [repeated(document.words, own, least) for document, own in zip(documents, tags, strict=True)]
+    words = [document.words for document in test]
+    return {
+        name: scored_tags(test, [repeated(*own, least) for own in zip(words, tags, strict=True)])
+        for name, tags in found.items()
+    }
 
 
 def answers_of(task: str, data: Documents, *, kept: bool) -> Answers:

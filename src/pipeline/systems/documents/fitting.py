@@ -14,9 +14,8 @@ import pandas as pd
 import torch
 from tqdm import tqdm
 
-from models.documents.network import DocumentNetwork
+from models.documents.network import DocumentNetwork, network_over
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
-from models.documents.spelling import spelling_of
 from models.documents.training import tokens_for
 from models.runtime.saved import read_tensors
 from models.runtime.seeding import generator
@@ -75,12 +74,7 @@ def network_of(settings: DocumentsConfig, loaded: Loaded) -> DocumentNetwork:
     outputs = len(outputs_of(settings.documents.task, loaded.data))
     vocabulary = loaded.reading.vocabulary
     architecture = architecture_of(settings, vocabulary=vocabulary.size, outputs=outputs)
-    spelling = spelling_of(vocabulary) if architecture.spelling else None
-    return (
-        DocumentNetwork(architecture, seed=settings.seed, spelling=spelling)
-        .to(DTYPES[settings.dtype])
-        .to(loaded.device)
-    )
+    return network_over(vocabulary, architecture, seed=settings.seed).to(DTYPES[settings.dtype]).to(loaded.device)
 
 
 def pretrain(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:

@@ -73,8 +73,8 @@ def labelled(jobs: Any) -> pd.DataFrame:
     guessed, as nats of unlike tokens are not compared."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     told = [settings_in(str(text)) for text in varied]
-    front = [("data.", *VOCABULARY) if task == "mlm" else ("data.",) for task in jobs["task"]]
-    both = list(zip(told, front, strict=True))
+    fronts = [("data.", *VOCABULARY) if task == "mlm" else ("data.",) for task in jobs["task"]]
+    both = list(zip(told, fronts, strict=True))
     data = apart(jobs["data"], [[own for own in each if own.startswith(of) and CUE not in own] for each, of in both])
     named = jobs.assign(data=[", ".join([str(front), *own]) for front, own in zip(jobs["data"], data, strict=True)])
     groups = named[[*SETS, "arm"]].astype(str).agg("\n".join, axis=1)

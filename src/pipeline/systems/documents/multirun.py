@@ -88,10 +88,8 @@ def tables_of(jobs: Any, sums: dict[str, Sums], words: np.ndarray, names: dict[s
     whole, drawn = whole_and_drawn(sums, str(names["task"]))
     claims = list(claims_on(list(sums), short=bool(words.max() <= SHORT)))
     stand_in, panel = bool(jobs["stand_in"].any()), panel_of(names)
-    paired, claimed = (
-        paired_arms(whole, drawn, stand_in=stand_in),
-        claimed_rows(claims, whole, drawn, stand_in=stand_in),
-    )
+    paired = paired_arms(whole, drawn, stand_in=stand_in)
+    claimed = claimed_rows(claims, whole, drawn, stand_in=stand_in)
     return {
         "means": means_of(jobs, sums, names),
         "paired": with_names(with_seeds(paired, sums), names, panel),
