@@ -113,9 +113,8 @@ class ReadingObjective(DocumentObjective):
     Weights w_c multiply the odds of the classes: the minimum of Σ w_c (−log q_c) is at q_c ∝ w_c p(c) (Elkan 2001, The
     foundations of cost-sensitive learning, section 2). So q is the softmax of logits + log w here. Rare classes count
     more while they are learned, and the softmax of the logits alone has the odds of the documents. The chunks of a
-    document count as one class together, in w and in the loss; the mean over a batch is over its own documents, so in
-    training this holds the less the fewer chunks a batch has. head: "classes" or "tags". power: α of `class_weights`,
-    0 for equal weights. Raises ValueError for another head.
+    document count as one class together, in w and in the loss, however few chunks a batch holds. head: "classes" or
+    "tags". power: α of `class_weights`, 0 for equal weights. Raises ValueError for another head.
     """
 
     def __init__(
@@ -125,7 +124,8 @@ class ReadingObjective(DocumentObjective):
         if head not in ("classes", "tags"):
             raise ValueError(f"head must be classes or tags, got {head!r}")
         self.head, every = head, torch.cat([document.targets for document in documents])
-        counted = torch.tensor([own.weight for own in documents]).double() if head == "classes" else None
+        self.counted = torch.tensor([own.weight for own in documents], dtype=torch.float64)
+        counted = self.counted if head == "classes" else None
         self.weights = class_weights(every, model.architecture.outputs, power, counted)
 
     def on(self, documents: Sequence[Prepared]) -> ReadingObjective:
@@ -140,19 +140,21 @@ class ReadingObjective(DocumentObjective):
         yield from drawn_batches(self._lengths, self.tokens, generator)
 
     def loss(self, batch: list[int]) -> Loss:
-        """Returns Σ w_c (−log q_c) over the targets of a batch, each chunk by its weight, with the sum of these."""
-        own = [self.documents[row] for row in batch[rank() :: world()]]
-        if not own:
+        """Returns Σ w_c (−log q_c) over the targets of a batch, and what this is divided by: the number of tags; or of
+        classes, where each chunk counts by its weight, the number of chunks by their mean weight in all documents. So
+        steps of few chunks keep the weights of these, and over all batches it is the sum of the weights."""
+        rows = batch[rank() :: world()]
+        if not rows:
             return no_loss(self.parameters())
-        tokens, plans, targets = batch_of(own, self.device)
+        tokens, plans, targets = batch_of([self.documents[row] for row in rows], self.device)
         logits = getattr(self.model, self.head)(tokens, plans)
         weights = self.weights.to(logits)
         logits = logits + weights.masked_fill(weights == 0, 1).log()  # a class that never occurs is learned to be rare
-        if self.head == "tags" or all(document.weight == 1 for document in own):
+        if self.head == "tags":
             return Loss(nn.functional.cross_entropy(logits, targets, weights, reduction="sum"), float(len(targets)))
-        counted = torch.tensor([document.weight for document in own]).to(logits)
         losses = nn.functional.cross_entropy(logits, targets, weights, reduction="none")
-        return Loss((losses * counted).sum(), sum(document.weight for document in own))
+        counted = self.counted[rows].to(logits)
+        return Loss((losses * counted).sum(), len(rows) * float(self.counted.mean()))
 
 
 class GuessingBatch(NamedTuple):

@@ -10,22 +10,23 @@ from torch import Tensor, nn
 
 from models.sequence.vocabulary import Vocabulary
 
-SHAPES = (
-    (re.compile(r"[A-Z]"), "X"),
-    (re.compile(r"[a-z]"), "x"),
-    (re.compile(r"\d"), "9"),
-    (re.compile(r"(.)\1+"), r"\1"),
-)
+AGAIN = re.compile(r"(.)\1+")  # a sign that follows itself
 KNOWN = 2**17  # different words whose features are kept
 
 
 @lru_cache(KNOWN)
 def features_of(word: str) -> tuple[str, ...]:
-    """Returns what is seen of a word: itself in small letters, its first and last three, and its shape."""
-    small, shape = word.lower(), word
-    for pattern, sign in SHAPES:
-        shape = pattern.sub(sign, shape)
+    """Returns what is seen of a word: itself in small letters, its first and last three, and its shape: X for capital
+    letters of any script, x for other letters, 9 for digits, the rest as it is, and what follows itself once."""
+    small, shape = word.lower(), AGAIN.sub(r"\1", "".join(map(sign_of, word)))
     return f"w={small}", f"<{small[:3]}", f">{small[-3:]}", f"s={shape}"
+
+
+def sign_of(letter: str) -> str:
+    """Returns what stands for a letter in the shape of a word."""
+    if letter.isalpha():
+        return "X" if letter.isupper() else "x"
+    return "9" if letter.isdecimal() else letter
 
 
 def spelling_of(vocabulary: Vocabulary) -> Tensor:

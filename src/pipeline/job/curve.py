@@ -13,10 +13,11 @@ from torch import Tensor
 @dataclass(frozen=True)
 class Decision:
     """Holds the name of the value that decides which model is kept, and says whether lower or higher values are
-    better."""
+    better. ties: the value of which the lower decides where two models have equal ones; None keeps the first."""
 
     name: str
     better: Literal["lower", "higher"] = "lower"
+    ties: str | None = None
 
     def cost(self, values: Mapping[str, float]) -> float:
         """Returns the value that decides, with the sign with which lower is better."""
@@ -43,6 +44,13 @@ class EpochRow:
     def cost(self) -> float:
         """The value that decides, with the sign with which lower is better; NaN where nothing decides."""
         return math.nan if self.decides is None else self.decides.cost(self.values)
+
+    def better_than(self, other: EpochRow) -> bool:
+        """Returns whether the model of this row is to be kept in place of that of another one."""
+        ties = self.decides and self.decides.ties
+        if ties is None or self.cost != other.cost:
+            return better(self.cost, other.cost)
+        return better(self.values[ties], other.values.get(ties, math.inf))  # states of before have none
 
 
 @dataclass(frozen=True)

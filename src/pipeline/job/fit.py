@@ -19,7 +19,7 @@ from models.runtime.collectives import take_from_first_rank
 from models.runtime.objective import Loss, Objective, Preconditioner, RefreshedObjective
 from pipeline.host.progress import Bar, training_bar
 from pipeline.job import checkpoint
-from pipeline.job.curve import EpochRow, Measures, Progress, better, no_worse
+from pipeline.job.curve import EpochRow, Measures, Progress, no_worse
 from pipeline.job.feed import Feed
 from pipeline.job.fit_files import FitFiles, Snapshot, snapshot
 from pipeline.job.fit_settings import FitSettings, check_settings
@@ -198,7 +198,7 @@ class Fit:
         self.summed.zero_()
         if accepted:
             self._mark()
-        if decides and (not progress.rows or better(row.cost, progress.kept.cost)):
+        if decides and (not progress.rows or row.better_than(progress.kept)):
             progress.best_row, progress.best = len(progress.rows), self.start
         if accepted and train is not None:
             progress.train = train

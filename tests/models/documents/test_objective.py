@@ -124,8 +124,21 @@ def test_a_document_of_several_chunks_counts_as_one_class() -> None:
     torch.testing.assert_close(cut.weights, uncut.weights)
     losses = cut.loss(list(range(9))), uncut.loss([0, 1])
     torch.testing.assert_close(losses[0].total, losses[1].total)
-    assert losses[0].weight == losses[1].weight == 2
+    assert losses[0].weight == pytest.approx(2)
+    assert losses[1].weight == 2
     torch.testing.assert_close(mean_loss(cut), mean_loss(uncut))
+
+
+def test_chunks_keep_their_weights_in_steps_of_one_chunk() -> None:
+    """The weight of a chunk was divided by itself where a batch held it alone, so that long documents counted more."""
+    made, (one, other, third) = network(), documents(3)
+    given = [one._replace(targets=torch.tensor([1])), *[own._replace(targets=torch.tensor([2]), weight=1 / 3)
+             for own in (one, other, third)]]  # fmt: skip
+    objective = ReadingObjective(made, given, tokens=400, head="classes", power=0.5)
+    with torch.no_grad():
+        steps = [float(objective.loss([row]).mean) for row in range(4)]
+        assert float(objective.loss([0, 1, 2, 3]).mean) == pytest.approx(sum(steps) / 4)
+    assert mean_loss(objective) == pytest.approx(sum(steps) / 4)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])

@@ -57,6 +57,24 @@ def test_of_two_kinds_the_one_at_more_places_stays_and_of_equals_the_first() -> 
     assert tags_of(text, ("one", 0, 1), ("two", 2, 3), least=0.2) == [("one", place, place + 1) for place in (0, 2, 4)]
 
 
+def test_places_within_a_longer_entity_do_not_count() -> None:
+    text = "Acme Corp. sells , Acme Corp. buys , Acme Corp. ends , Acme"
+    longer = [("party", place, place + 2) for place in (0, 4, 8)]
+    assert tags_of(text, *longer, ("short", 12, 13), least=0.5) == [*longer, ("short", 12, 13)]
+
+
+def test_of_places_that_overlap_one_counts_and_that_is_the_one_that_is_named() -> None:
+    assert tags_of("b b b", ("x", 1, 3), least=1.0) == [("x", 1, 3)]
+    assert tags_of("b b b b b", ("x", 1, 3), least=0.5) == [("x", 1, 3), ("x", 3, 5)]
+
+
+def test_a_share_is_not_missed_by_rounding() -> None:
+    """0.07 · 100 is a little above 7 in doubles."""
+    found = [("x", place, place + 1) for place in range(0, 14, 2)]
+    assert len(tags_of("a b " * 100, *found, least=0.07)) == 100
+    assert tags_of("a b " * 101, *found, least=0.07) == []
+
+
 def test_signs_alone_are_words_too_and_a_word_may_follow_itself() -> None:
     assert tags_of("( a ( .", ("x", 0, 1), least=0.5) == [("x", 0, 1), ("x", 2, 3)]
     assert tags_of("b b b", ("x", 0, 2), least=0.5) == [("x", 0, 2)]

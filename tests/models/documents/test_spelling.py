@@ -38,6 +38,8 @@ def network(vocabulary: Vocabulary, *, spelling: bool, **changed: Any) -> Docume
 
 def test_features_by_hand() -> None:
     assert features_of("Laws-99") == ("w=laws-99", "<law", ">-99", "s=Xx-9")
+    assert features_of("Žižkov-٣٤") == ("w=žižkov-٣٤", "<žiž", ">-٣٤", "s=Xx-9")
+    assert features_of("§§ΑΒγ法")[3] == "s=§Xx"
     assert piece_features(" Laws") == ("w=laws", " <law", ">aws", " s=Xx")
     assert piece_features("Laws")[1:] == ("<law", ">aws", "s=Xx")
     assert piece_features("") == ("w=", "<", ">", "s=")

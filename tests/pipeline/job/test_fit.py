@@ -254,3 +254,18 @@ def test_an_objective_is_told_its_epoch_also_where_a_run_goes_on() -> None:
     assert objective.told == [0, 1]
     feed.restore(feed.state(), epoch=5, consumed=1)
     assert objective.told == [0, 1, 5]
+
+
+def test_of_equal_values_the_lower_one_of_another_name_decides() -> None:
+    decides = Decision("error", ties="loss")
+
+    def row(error: float, loss: float) -> EpochRow:
+        return EpochRow(1, 1, {"error": error, "loss": loss}, 0.1, decides=decides)
+
+    assert row(0.5, 0.1).better_than(row(0.5, 0.2))
+    assert not row(0.5, 0.2).better_than(row(0.5, 0.2))
+    assert not row(0.6, 0.1).better_than(row(0.5, 0.2))
+    assert row(0.4, 0.3).better_than(row(0.5, 0.2))
+    assert not row(0.5, math.nan).better_than(row(0.5, 0.2))
+    first, equal = (EpochRow(1, 1, {"error": 0.5}, 0.1, decides=Decision("error")) for _ in range(2))
+    assert not equal.better_than(first)

@@ -34,12 +34,20 @@ from pipeline.job.study import Study
 from pipeline.systems.documents.checks import architecture_of
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Loaded, outputs_of
-from pipeline.systems.documents.scores import HEADS, asked_of, guessed, guessing_loss, predictor_of, score_of_part
+from pipeline.systems.documents.scores import (
+    HEADS,
+    Scored,
+    asked_of,
+    guessed,
+    guessing_loss,
+    predictor_of,
+    score_of_part,
+)
 
 WEIGHTS, FINETUNE = "weights.npz", "finetune"
 CLIP = 1.0
 MOST_TOKENS = 8192  # of a batch that nobody chose
-VERSION = 3  # of how hidden tokens are learned, raised where the same settings give other weights
+VERSION = 4  # of how hidden tokens are learned, raised where the same settings give other weights
 ALL_EPOCHS = 10**9  # as many as the steps want
 
 
@@ -186,7 +194,8 @@ def updates_of(objective: ReadingObjective, epochs: int, draws: torch.Generator)
 
 
 def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork, here: Study) -> Progress | None:
-    """Trains a network to tag words or tell classes; the epoch with the best validation score is kept."""
+    """Trains a network to tag words or tell classes; the epoch with the best validation score is kept, of equals the
+    one whose answers have the least log loss there."""
     own, task = settings.finetune, settings.documents.task
     if task == "mlm":
         return None
@@ -200,9 +209,14 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
         warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title=FINETUNE, seed=settings.seed,
     )  # fmt: skip
     return fitted(
-        settings, objective, fit, here, Decision("validation_error"),
-        lambda: {"validation_error": score_of_part(says(), loaded, "validation").error},
+        settings, objective, fit, here, Decision("validation_error", ties="validation_log_loss"),
+        lambda: validation_scores(score_of_part(says(), loaded, "validation")),
     )  # fmt: skip
+
+
+def validation_scores(scored: Scored) -> dict[str, float]:
+    """Returns what a row of the curve holds of the validation part."""
+    return {"validation_error": scored.error, "validation_log_loss": scored.scores["log_loss"]}
 
 
 def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:

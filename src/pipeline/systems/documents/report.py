@@ -21,7 +21,7 @@ BY_DOCUMENT, PREDICTIONS, BASELINES = "by_document.csv", "predictions.csv", "bas
 CONFUSION, CORNER = "confusion.csv", "true \\ named"
 LABELS = {
     "train_loss": "training loss\n(nats)", "validation_loss": "validation loss\n(nats a hidden token)",
-    "validation_error": "validation error",
+    "validation_error": "validation error", "validation_log_loss": "validation log loss\n(nats an answer)",
 }  # fmt: skip
 NAMED = {
     "test_entity_f1": "F1 of entities, strict", "test_token_accuracy": "accuracy of tagged words",

@@ -14,7 +14,7 @@ from data.pages import OUTSIDE, Document
 from models.documents.chunks import Chunk, Reading
 from models.documents.guessing import guess_loss, hidden_in
 from models.documents.network import DocumentNetwork
-from models.documents.predictor import CLASSES, TAGS, DocumentPredictor, tagged
+from models.documents.predictor import CLASSES, LEAST, TAGS, DocumentPredictor, tagged
 from models.sequence.entities import Counts, entity_counts, set_counts, values_in
 from models.sequence.masking import Hidden, Masking
 from models.sequence.scores import f1
@@ -55,14 +55,32 @@ def score_of_part(predictor: DocumentPredictor, loaded: Loaded, part: str) -> Sc
     """Returns the scores of a part in tags or classes."""
     documents = loaded.data.parts[part]
     found = {place: predictor.joined(chunks) for place, chunks in chunks_by_document(loaded.parts[part])}
+    shares = [found[place].probabilities for place in range(len(documents))]
+    answers = [own.tags if predictor.head == TAGS else [own.label] for own in documents]
+    loss = {"log_loss": log_loss(shares, answers, predictor.outputs)}
     if predictor.head == TAGS:
         said = [
             tagged(predictor.outputs, found[place], document.words, predictor.repeated)
             for place, document in enumerate(documents)
         ]
-        return scored_tags(documents, [own.labels for own in said], [own.probabilities for own in said])
-    shares = np.stack([found[place].probabilities[0] for place in range(len(documents))])
-    return scored_classes(documents, [predictor.outputs[i] for i in shares.argmax(1)], shares.max(1))
+        scored = scored_tags(documents, [own.labels for own in said], [own.probabilities for own in said])
+    else:
+        every = np.concatenate(shares)
+        scored = scored_classes(documents, [predictor.outputs[i] for i in every.argmax(1)], every.max(1))
+    return scored._replace(scores=scored.scores | loss)
+
+
+def log_loss(shares: Sequence[np.ndarray], answers: Sequence[Sequence[Any]], outputs: Sequence[str]) -> float:
+    """Returns the mean of −log p of the answers, nats a word or a document; at most 690. shares: probabilities by
+    document, (word or 1, output); words behind the last, which are not read, have no part. answers: tags or classes;
+    one that is no output has a probability of 0."""
+    number = {name: place for place, name in enumerate(outputs)}
+    given = [
+        row[number[answer]] if answer in number else 0.0
+        for own, said in zip(shares, answers, strict=True)
+        for row, answer in zip(own, said)  # noqa: B905 (words that are not read)
+    ]
+    return float(-np.log(np.maximum(given, LEAST)).mean())
 
 
 def scored_tags(

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 
 from data.pages import Document, Page
 from pipeline.systems.documents.figures import MOST_NAMES, confusion_figure
-from pipeline.systems.documents.scores import confusion_of, scored_tags, worth_a_row
+from pipeline.systems.documents.scores import confusion_of, log_loss, scored_tags, worth_a_row
 from pipeline.systems.documents.tagged_page import outlines, page_figure, tagged_page
 
 OUTPUTS = ("O", "B-date", "I-date", "B-party", "I-party")
@@ -101,3 +101,10 @@ def test_a_page_shows_boxes_and_no_word(kind: str) -> None:
     for panel, own in zip(figure.axes, boxes, strict=True):
         ends = [number.get_window_extent().x1 for number in panel.texts]
         assert all(end <= box.get_window_extent().x0 for end, box in zip(ends, own, strict=True))
+
+
+def test_the_log_loss_of_answers_by_hand() -> None:
+    shares = [np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([[1.0, 0.0]])]
+    told = [["O", "B-x", "B-x"], ["O"]]  # the third word is not read
+    assert log_loss(shares, told, ("O", "B-x")) == pytest.approx(-np.log(0.5 * 0.75) / 3)
+    assert log_loss([np.array([[1.0, 0.0]])], [["B-y"]], ("O", "B-x")) == pytest.approx(300 * np.log(10))
