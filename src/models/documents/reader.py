@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from sklearn.utils.validation import check_is_fitted
@@ -103,6 +103,7 @@ class DocumentReader(SavedEstimator):
     repeated: float | None = None
     random_state: Any = 0
 
+    BEFORE: ClassVar[Mapping[str, Any]] = {"adjacent": 0, "places": "drawn", "spelling": False, "repeated": None}
     _read = staticmethod(load_with)
 
     def fit(self, documents: Any, answers: Sequence[Any] | None = None) -> Self:

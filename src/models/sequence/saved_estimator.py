@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +16,7 @@ from models.runtime.plain import made_of, plain
 class SavedEstimator(BaseEstimator, ABC):
     """An estimator that is a predictor once it is fitted: `predictor_`, beside `curve_`, the losses of each epoch."""
 
+    BEFORE: ClassVar[Mapping[str, Any]] = {}  # what held in estimators that were saved before the parameter was there
     predictor_: Any
     curve_: list[tuple[float, float]]
 
@@ -35,11 +37,11 @@ class SavedEstimator(BaseEstimator, ABC):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Returns the estimator that `save` wrote into a folder; it predicts the same. Nothing is unpickled. Raises
-        ValueError for a folder without one."""
+        """Returns the estimator that `save` wrote into a folder; it predicts the same. A parameter that it was saved
+        without has the value of `BEFORE`. Nothing is unpickled. Raises ValueError for a folder without one."""
         predictor, more = cls._read(folder)
         if "parameters" not in more:
             raise ValueError(f"{folder} holds a model that no {cls.__name__} saved; read it by load_predictor")
-        made = cls(**{name: made_of(value) for name, value in more["parameters"].items()})
+        made = cls(**cls.BEFORE | {name: made_of(value) for name, value in more["parameters"].items()})
         made.predictor_, made.curve_ = predictor, [(each[0], each[1]) for each in more["curve"]]
         return made

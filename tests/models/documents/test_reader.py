@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,6 +71,20 @@ def test_tags_are_learned_and_come_back_from_disk(fitted: DocumentReader, tmp_pa
     pd.testing.assert_frame_equal(again.predict(held), fitted.predict(held))
     assert repr((again.get_params(), again.curve_)) == repr((fitted.get_params(), fitted.curve_))
     assert not list((tmp_path / "kept").glob("*.pkl"))
+
+
+def test_a_reader_that_was_saved_before_a_parameter_was_there_has_what_held_then(tmp_path: Path) -> None:
+    plain = DocumentReader(**QUICK | {"adjacent": 0, "spelling": False}).fit(table())
+    plain.save(tmp_path / "reader")
+    path = tmp_path / "reader" / "documents.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("adjacent", "places", "spelling", "repeated"):
+        del told["more"]["parameters"][name]
+        told["architecture"].pop(name, None)
+    path.write_text(json.dumps(told), encoding="utf-8")
+    loaded = DocumentReader.load(tmp_path / "reader")
+    assert loaded.get_params() == plain.get_params()
+    pd.testing.assert_frame_equal(clone(loaded).fit(table()).predict(table()), loaded.predict(table()))
 
 
 def test_few_documents_are_learned_in_ten_updates_an_epoch_and_many_in_batches_of_4096_tokens() -> None:
