@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import batch_of
 from models.documents.repeated import repeated
 from models.documents.words import Placed, without_box
+from models.runtime.parameters import shown
 from models.runtime.plain import made_of, plain
 from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.threads import threads_for
@@ -80,7 +82,7 @@ class DocumentPredictor:
     network: fitted. reading: how documents are read. head: "tags" of words, or "classes" of documents. outputs: their
     names. repeated: the least share of the places of the same words, of which all are entities or none, see
     `models.documents.repeated`; None for places by themselves. Raises ValueError for a network and a reading that do
-    not fit each other, and for a share that is none.
+    not fit each other, and as `share_of_places`.
     """
 
     network: DocumentNetwork
@@ -91,8 +93,7 @@ class DocumentPredictor:
 
     def __post_init__(self) -> None:
         own = self.network.architecture
-        if self.repeated is not None and not 0 < self.repeated <= 1:
-            raise ValueError(f"repeated must be above 0 and at most 1, got {self.repeated}")
+        share_of_places(self.repeated)
         if self.head not in HEADS:
             raise ValueError(f"head must be tags or classes, got {self.head!r}")
         fits = {
@@ -200,6 +201,19 @@ def tagged(names: Sequence[str], found: Spread, words: Sequence[str] = (), least
     for number, entity in enumerate(entities(labels), start=1):
         numbers[entity.first : entity.end] = number
     return Tagged(labels, found.probabilities[np.arange(len(labels)), places], numbers, found.chunks)
+
+
+def share_of_places(repeated: Any) -> float | None:
+    """Returns the least share of the places of the same words that `repeated` asks for, None for places by themselves.
+    Raises TypeError for what is no number, and ValueError for one that is not above 0 and at most 1."""
+    if repeated is None:
+        return None
+    wanted = f"repeated must be above 0 and at most 1, got {shown(repeated)}; None turns it off"
+    if isinstance(repeated, bool) or not isinstance(repeated, Real):
+        raise TypeError(wanted)
+    if not 0 < repeated <= 1:
+        raise ValueError(wanted)
+    return float(repeated)
 
 
 def warn_of(documents: Sequence[Placed], *, boxes: bool, stacklevel: int = 4) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import torch
@@ -13,7 +13,7 @@ from models.documents.chunks import SPATIAL, AnyPattern, Reading
 from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split, warn_of_unknown
 from models.documents.network import Architecture, network_over
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
-from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, warn_of
+from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, share_of_places, warn_of
 from models.documents.tables import predicted_table
 from models.documents.training import Training, tokens_for, train, warn_of_nothing_found
 from models.runtime.estimators import left_as_it_was, seed_of
@@ -66,11 +66,12 @@ class DocumentReader(SavedEstimator):
     share of the documents that is held out for that, those with the same words together, 0 for none; a warning says
     where it is less than one document.
     repeated: the least share of the places of the same words in a document, of which all are then an entity, and else
-    none (see `models.documents.repeated`); None for places by themselves.
+    none (see `models.documents.repeated`); None for places by themselves. It acts in prediction alone, so a fitted
+    reader takes another by `set_params`; with classes it is refused.
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
-    After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`; `curve_`, training and
-    validation loss of each epoch.
+    After `fit`: `predictor_`, the fitted `models.documents.predictor.DocumentPredictor`, with `repeated` as it was
+    then; `curve_`, training and validation loss of each epoch.
     """
 
     task: str = "tags"
@@ -146,14 +147,14 @@ class DocumentReader(SavedEstimator):
         check_is_fitted(self)
         if not hasattr(documents, "columns"):
             raise TypeError("documents must be a table with a word a row; predictor_ takes lists of PageWords")
-        return predicted_table(self.predictor_, documents)
+        return predicted_table(self._as_set(), documents)
 
     def score(self, documents: Any, answers: Sequence[Any] | None = None) -> dict[str, float]:
         """Returns entity_f1, strict, that of each kind as entity_f1_<kind>, and token_accuracy of tags; or accuracy and
         macro_f1 of classes. A kind that neither is there nor was named has none. Kinds and classes that the reader did
         not learn count as missed, and a warning names them. Raises as `fit` and `predict`."""
         check_is_fitted(self)
-        own: DocumentPredictor = self.predictor_
+        own = self._as_set()
         examples = examples_in(documents, answers, own.head)
         warn_of_unknown(examples, own.outputs, own.head)
         pages, true = [each.document for each in examples], [each.answer for each in examples]
@@ -227,8 +228,18 @@ class DocumentReader(SavedEstimator):
                                     adjacent=whole_number("adjacent", self.adjacent, least=0, most=1000))  # fmt: skip
         network = network_over(vocabulary, architecture, seed=seed)
         reading = Reading(vocabulary, patterns, architecture.layers, longest, stride, lower, seed)
-        least = None if self.repeated is None else number("repeated", self.repeated)
-        return DocumentPredictor(network, reading, task, outputs, least)
+        return DocumentPredictor(network, reading, task, outputs, self._share_of_places(task))
+
+    def _share_of_places(self, task: str) -> float | None:
+        """Returns `repeated` as it is set. Raises as `share_of_places`, and ValueError where classes are told."""
+        least = share_of_places(self.repeated)
+        if least is not None and task == CLASSES:
+            raise ValueError(f"repeated={least:g} is for tags of words, and this reader tells classes; leave it None")
+        return least
+
+    def _as_set(self) -> DocumentPredictor:
+        own: DocumentPredictor = self.predictor_
+        return replace(own, repeated=self._share_of_places(own.head))
 
     def _prepared(self, predictor: DocumentPredictor, examples: Sequence[Example]) -> list[Prepared]:
         """Returns the chunks of documents with their targets."""

@@ -25,6 +25,10 @@ class SavedEstimator(BaseEstimator, ABC):
     def _read(folder: str | Path) -> tuple[Any, dict[str, Any]]:
         """Returns the predictor that was saved in a folder, and the plain values that were saved with it."""
 
+    def _as_set(self) -> Any:
+        """Returns the fitted predictor, with what acts in prediction alone as the parameters say now."""
+        return self.predictor_
+
     def save(self, folder: str | Path) -> None:
         """Writes the fitted estimator as plain numbers and texts, without pickle, into a new folder.
 
@@ -33,7 +37,7 @@ class SavedEstimator(BaseEstimator, ABC):
         """
         check_is_fitted(self)
         parameters = {name: plain(value, name) for name, value in self.get_params(deep=False).items()}
-        self.predictor_.save(folder, more={"parameters": parameters, "curve": self.curve_})
+        self._as_set().save(folder, more={"parameters": parameters, "curve": self.curve_})
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,8 @@ from sklearn.exceptions import NotFittedError
 from models import DocumentReader
 from models.documents import reader
 from models.documents.examples import Example, split
-from models.documents.tables import COLUMNS, documents_in
+from models.documents.predictor import load_predictor
+from models.documents.tables import COLUMNS, documents_in, predicted_table
 from models.documents.training import tokens_for
 from models.documents.words import PageWords
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow
@@ -85,6 +87,23 @@ def test_a_reader_that_was_saved_before_a_parameter_was_there_has_what_held_then
     loaded = DocumentReader.load(tmp_path / "reader")
     assert loaded.get_params() == plain.get_params()
     pd.testing.assert_frame_equal(clone(loaded).fit(table()).predict(table()), loaded.predict(table()))
+
+
+def test_repeated_acts_in_prediction_as_it_is_set_there(fitted: DocumentReader, tmp_path: Path) -> None:
+    held = table(6, seed=1)
+    held.loc[held["document"] == "d0", "word"] = ["mr", "ab", "who", "mr", "who"] * 2 + ["who"] * 4
+    own = copy(fitted)
+    alone, scores = own.predict(held), own.score(held)
+    found = own.set_params(repeated=1e-9).predict(held)
+    assert own.score(held) != scores
+    assert (found["label"] != "O").sum() > (alone["label"] != "O").sum() > 0
+    own.save(tmp_path / "reader")
+    for again in (DocumentReader.load(tmp_path / "reader"), load_predictor(tmp_path / "reader")):
+        said = again.predict(held) if isinstance(again, DocumentReader) else predicted_table(again, held)
+        pd.testing.assert_frame_equal(said, found)
+    pd.testing.assert_frame_equal(own.set_params(repeated=None).predict(held), alone)
+    with pytest.raises(ValueError, match=r"^repeated must be above 0 and at most 1, got 2; None turns it off$"):
+        own.set_params(repeated=2).predict(held)
 
 
 def test_few_documents_are_learned_in_ten_updates_an_epoch_and_many_in_batches_of_4096_tokens() -> None:
@@ -209,6 +228,9 @@ def test_words_without_boxes_are_counted_while_learning() -> None:
         ({"clip": 0}, "clip must be a number above 0"),
         ({"patience": 0}, "patience must be a whole number of at least 1"),
         ({"held_out": 0.95}, "held_out must be a number of 0 or more and at most 0.9"),
+        ({"repeated": 1.5}, "repeated must be above 0 and at most 1, got 1.5; None turns it off$"),
+        ({"repeated": "no"}, "repeated must be above 0 and at most 1, got 'no'; None turns it off$"),
+        ({"repeated": 0.3, "task": "classes"}, "repeated=0.3 is for tags of words, and this reader tells classes; "),
         ({"random_state": -1}, "random_state must be a whole number of at least 0"),
     ],
 )

@@ -127,5 +127,5 @@ def test_a_share_that_is_none_is_refused() -> None:
         with pytest.raises(ValueError, match="repeated must be above 0 and at most 1, got"):
             predictor(least)
     small = DocumentReader(width=8, heads=2, hidden=8, layers=1, epochs=1, held_out=0.0, pieces=262, repeated=-1)
-    with pytest.raises(ValueError, match="repeated must be a number above 0, got -1"):
+    with pytest.raises(ValueError, match="repeated must be above 0 and at most 1, got -1"):
         small.fit([PAGE], [["B-x", *["O"] * 6]])

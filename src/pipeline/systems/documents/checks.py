@@ -32,6 +32,11 @@ def check(settings: DocumentsConfig) -> None:
     check_lengths(settings)
     if settings.documents.task == "mlm" and not settings.pretrain.steps:
         raise PipelineError("documents.task=mlm scores what pretraining learns; leave out pretrain.steps=0")
+    if settings.documents.repeated is not None and settings.documents.task != "entities":
+        raise PipelineError(
+            f"documents.repeated={settings.documents.repeated:g} is for documents.task=entities, and "
+            f"documents.task={settings.documents.task} tags no words; give documents.repeated=null"
+        )
 
 
 def check_variant(settings: DocumentsConfig) -> None:

@@ -289,6 +289,8 @@ def passed_over(asked: str) -> str:
     (("documents.task=classes",), "documents.task=classes: synthetic_documents has no labels"),
     (("data.cue=late", "data.late_after=40"), "documents.task=entities: synthetic_documents has no tags"),
     (("documents.task=mlm", "pretrain.steps=0"), "leave out pretrain.steps=0"),
+    (("documents.task=classes", "data.cue=late", "data.late_after=40", "documents.repeated=0.3"),
+     "documents.repeated=0.3 is for documents.task=entities, and documents.task=classes tags no words; give "),
     (("size=full", "documents.stride=47"), "documents.stride=47 leaves no room"),
     (("finetune.max_tokens=20",), "finetune.max_tokens=20 is less than documents.max_length=48"),
     (("documents.vocabulary=100",), "documents.vocabulary=100: pieces must be at least 260"),
