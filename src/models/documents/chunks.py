@@ -164,6 +164,15 @@ class Reading:
         """Returns whether a pattern looks at places on the page."""
         return any(isinstance(pattern, SPATIAL) for pattern in self.patterns)
 
+    def check_places(self, document: Placed, otherwise: str = "read it with a model of the text alone") -> None:
+        """Raises ValueError, with what to do instead of giving boxes, where a pattern looks at places and no word has a
+        box."""
+        if self.looks_at_places and without_box(document).all():
+            raise ValueError(
+                f"{named(document)}: no word has a box, and attention is to what is near on the page; give boxes, or "
+                f"{otherwise}"
+            )
+
     def tokens(self, document: Placed) -> PageTokens:
         """Returns the tokens of a document; of a word of more than `max_length` − 1 tokens its first."""
         sizes = np.array(document.sizes, np.float64).reshape(-1, 2)
@@ -174,14 +183,9 @@ class Reading:
     def chunks(self, document: Placed, targets: Tensor = NONE) -> list[Chunk]:
         """Returns a document with a word at least in chunks; only the first where it is not read whole.
 
-        targets: the class, (1,), or the tag of each word, (word,). Raises ValueError where a pattern looks at places
-        and no word has a box.
+        targets: the class, (1,), or the tag of each word, (word,). Raises as `check_places`.
         """
-        if self.looks_at_places and without_box(document).all():
-            raise ValueError(
-                f"{named(document)}: no word has a box, and attention is to what is near on the page; give boxes, or "
-                "take the layout 'text' with a pattern of the text"
-            )
+        self.check_places(document)
         tokens, centres = self.tokens(document), centres_of(document)
         stretches = stretches_of(word_counts(tokens), most=self.max_length - 1, shared=self.stride)
         seed = [self.seed, zlib.crc32(tokens.ids.numpy().tobytes())]

@@ -246,6 +246,7 @@ class DocumentReader(SavedEstimator):
         numbers = {name: place for place, name in enumerate(predictor.outputs)}
         found = list[Prepared]()
         for document, answer in examples:
+            predictor.reading.check_places(document, "set layout='text' and attention='sliding_window'")
             names = (answer,) if isinstance(answer, str) else answer
             targets = torch.tensor([numbers[name] for name in names])
             found += [chunk.document for chunk in predictor.reading.chunks(document, targets)]

@@ -179,9 +179,14 @@ def test_text_alone_needs_no_boxes() -> None:
     assert reader.predict(own)["label"].notna().all()
     with (
         pytest.warns(UserWarning, match="112 of 112 words have no box"),
-        pytest.raises(ValueError, match="take the layout 'text'"),
+        pytest.raises(ValueError, match=r"give boxes, or read it with a model of the text alone$"),
     ):
         DocumentReader(**QUICK).fit(table()).predict(own)
+    with (
+        pytest.warns(UserWarning, match="112 of 112 words have no box"),
+        pytest.raises(ValueError, match=r"give boxes, or set layout='text' and attention='sliding_window'$"),
+    ):
+        DocumentReader(**QUICK).fit(own)
 
 
 def test_words_without_boxes_are_counted_while_learning() -> None:

@@ -173,6 +173,7 @@ def pieces_of(settings: DocumentsConfig, reading: Reading, data: Documents, task
             for place, document in enumerate(documents):
                 targets = targets_of(task, outputs_of(task, data), document)
                 with said_of_data(data):
+                    how.check_places(document, "choose documents.layout=text attention=sliding_window")
                     chunks = how.chunks(document, targets)
                 parts[part] += [Piece(place, chunk) for chunk in chunks]
                 bar.update()

@@ -246,6 +246,21 @@ def test_a_small_table_of_ones_own_is_read(run_pipeline: Callable, client, tmp_p
     assert 260 < int(only_run(client).data.tags["documents.pieces"]) < 1000
 
 
+@pytest.mark.filterwarnings("ignore:(280 of 280 words|the training texts)")
+def test_a_table_without_boxes_is_refused_with_settings_that_read_it(run_pipeline: Callable, tmp_path) -> None:
+    made = SyntheticDocuments(train=5, validation=1, test=1, words=40, questions=4, values=2, seed=4).load()
+    own = [document for _, document in made.all()]
+    rows = table_of(own).assign(tag=[tag for document in own for tag in document.tags])
+    rows.assign(x0=None, y0=None, x1=None, y1=None).to_csv(tmp_path / "words.csv", index=False)
+    sizes = [setting for setting in QUIET if setting.startswith(("encoder.", "documents.max", "documents.s", "track"))]
+    asked = ("recipe=documents", "data=documents_table", f"data.path={tmp_path / 'words.csv'}", *sizes,
+             "pretrain.steps=0", "finetune.epochs=1", "documents.baselines=false")  # fmt: skip
+    said = run_pipeline(*asked).error
+    advised = re.search(r"document train-\d: no word has a box, .* give boxes, or choose (\S+) (\S+)$", said.strip())
+    assert advised is not None, said
+    assert run_pipeline(*asked, *advised.groups()).status == 0
+
+
 def test_kinds_and_classes_without_a_training_document_are_named() -> None:
     data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
     assert described("entities", data) == "synthetic_documents: 2 train, 1 validation, 1 test documents"
