@@ -117,7 +117,7 @@ def vocabulary_of(texts: Iterable[str], pieces: Any, tags: Sequence[str] = (), *
     if found.size < PIECES:
         warnings.warn(
             f"the texts allow {found.size} pieces of a vocabulary, so these are taken and not {PIECES}; "
-            f"pieces={found.size} says so without this warning",
+            f"of these texts pieces={found.size} does so without this warning; others may allow fewer, and refuse it",
             stacklevel=stacklevel,
         )
     return found

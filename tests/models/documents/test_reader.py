@@ -56,7 +56,11 @@ def test_few_words_take_as_many_pieces_as_they_allow_and_a_warning_says_so() -> 
     size = own.predictor_.reading.vocabulary.size
     assert (len(said), said[0].filename) == (1, __file__)
     assert f"allow {size} pieces" in str(said[0].message)
-    assert DocumentReader(**QUICK | {"pieces": size}).fit(table()).predictor_.reading.vocabulary.size == size
+    known = DocumentReader(**QUICK | {"pieces": size})
+    assert known.fit(table()).predictor_.reading.vocabulary.size == size
+    assert f"; of these texts pieces={size} does so without this warning; others may " in str(said[0].message)
+    with pytest.raises(ValueError, match=r"^the texts allow"):
+        known.fit(table().assign(word="ab"))
 
 
 def test_tags_are_learned_and_come_back_from_disk(fitted: DocumentReader, tmp_path: Path) -> None:
