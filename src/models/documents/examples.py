@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from models.documents.predictor import TAGS
-from models.documents.tables import Rows, documents_in
+from models.documents.predictor import CLASSES, TAGS
+from models.documents.tables import Rows, check_column, documents_in
 from models.documents.words import PageWords, check
 from models.runtime.parameters import shown
 from models.runtime.request_values import cells_in_column
@@ -49,9 +49,9 @@ def examples_in(given: Any, answers: Any, task: str) -> list[Example]:
 
 def examples_of_table(table: Any, task: str) -> list[Example]:
     """Returns the documents of a table. Raises as `examples_in`."""
-    name = TAG if task == TAGS else LABEL
-    if list(table.columns).count(name) != 1:
-        raise ValueError(f"column {name} must be there once; task={task} learns from it")
+    name, other, rest = (TAG, LABEL, CLASSES) if task == TAGS else (LABEL, TAG, TAGS)
+    instead = f"; task={rest} learns from {other}, which is there" if other in table.columns else ""
+    check_column(table, name, f"task={task} learns from it{instead}")
     documents, cells = documents_in(table), cells_in_column(table[name])
     if task == TAGS:
         warn_of_missing_tags(documents, cells)

@@ -63,12 +63,20 @@ def documents_in(table: Any) -> list[Rows]:
 def check_columns(table: pd.DataFrame) -> None:
     """Raises ValueError for a column that is missing or there twice, and for no rows."""
     for name in COLUMNS:
-        count = list(table.columns).count(name)
-        if count != 1:
-            is_there = "is missing" if count == 0 else "is there twice"
-            raise ValueError(f"column {name} {is_there}; documents need {', '.join(COLUMNS)}")
+        check_column(table, name, f"documents need {', '.join(COLUMNS)}")
     if not len(table):
         raise ValueError("there are no rows")
+
+
+def check_column(table: pd.DataFrame, name: str, why: str) -> None:
+    """Raises ValueError, with why it is needed, for a column that is there twice, and for one that is missing, then
+    with the columns that are there."""
+    count = list(table.columns).count(name)
+    if count > 1:
+        raise ValueError(f"column {name} is there twice; {why}")
+    if not count:
+        there = ", ".join(map(str, table.columns)) or "no columns"
+        raise ValueError(f"column {name} is missing; {why}; the table has {there}")
 
 
 def names_in(table: Any) -> tuple[list[str], np.ndarray]:
