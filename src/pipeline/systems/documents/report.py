@@ -100,10 +100,22 @@ def marked(name: str) -> str:
 
 
 def said(tested: Scored, others: Mapping[str, Scored], data: Documents) -> str:
-    """Returns the scores of the test part as a table, those of simple models beside them, and where the data come
-    from."""
+    """Returns the scores of the test part as a table, those of simple models beside them, where the data come from, and
+    words about a simple model that is ahead."""
     columns = {"network": metrics_of(tested), **{name: metrics_of(own) for name, own in others.items()}}
     table = pd.DataFrame(columns).loc[list(columns["network"])]
     names = [NAMED.get(name, name.removeprefix("test_").replace("_", " ")) for name in table.index]
     table.insert(0, f"{data.name}, test part", names)
-    return f"{markdown_table(table, digits=4)}\n\nData: {data.name}, source {data.source}"
+    source = f"Data: {data.name}, source {data.source}"
+    return "\n\n".join([markdown_table(table, digits=4), source, *behind(tested, others)])
+
+
+def behind(tested: Scored, others: Mapping[str, Scored]) -> list[str]:
+    """Returns one line about the simple model of least error on the test part, of equals the first, where it is ahead
+    of the network; else none."""
+    name = min(others, key=lambda other: others[other].error, default="")
+    if not name or others[name].error >= tested.error:
+        return []
+    least = others[name].error
+    return [f"The network is behind a simple model, {name}: test error {tested.error:.4g} and {least:.4g}, "
+            f"{tested.error - least:.4g} more (one seed)"]  # fmt: skip

@@ -49,6 +49,9 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     assert metrics["evaluate/test_entity_f1"] == 1 - metrics["evaluate/test_error"]
     assert {"evaluate/test_error_window_tagger", "evaluate/test_error_window_tagger_layout"} <= set(metrics)
     assert set(table(run, "baselines.csv")["baseline"]) == {"window tagger", "window tagger, layout"}
+    ahead = "The network is behind a simple model, window tagger: test error "  # trained for two epochs alone
+    assert ahead in tags["mlflow.note.content"]
+    assert ahead in result.out
     assert 0 < metrics["attention/share_of_pairs"] < 1
     assert metrics["data/later_chunks"] > 0
     assert metrics["data/documents_cut"] == 0
