@@ -7,7 +7,6 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -209,7 +208,7 @@ def share_of_places(repeated: Any) -> float | None:
     if repeated is None:
         return None
     wanted = f"repeated must be above 0 and at most 1, got {shown(repeated)}; None turns it off"
-    if isinstance(repeated, bool) or not isinstance(repeated, Real):
+    if isinstance(repeated, bool) or not isinstance(repeated, int | float | np.integer | np.floating):
         raise TypeError(wanted)
     if not 0 < repeated <= 1:
         raise ValueError(wanted)

@@ -46,6 +46,7 @@ class SavedEstimator(BaseEstimator, ABC):
         predictor, more = cls._read(folder)
         if "parameters" not in more:
             raise ValueError(f"{folder} holds a model that no {cls.__name__} saved; read it by load_predictor")
-        made = cls(**cls.BEFORE | {name: made_of(value) for name, value in more["parameters"].items()})
+        saved = {name: made_of(value) for name, value in more["parameters"].items()}
+        made = cls(**{**cls.BEFORE, **saved})
         made.predictor_, made.curve_ = predictor, [(each[0], each[1]) for each in more["curve"]]
         return made
