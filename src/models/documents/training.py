@@ -73,7 +73,8 @@ def warn_of_nothing_found(predictor: DocumentPredictor, held_out: Sequence[Examp
     found = predictor.labels([own.document for own in held_out])
     counts = sum(entity_counts([own.answer for own in held_out], found).values(), Counts())
     if counts.true and not counts.right:
-        longer = f"epochs={3 * how.epochs} and patience={3 * how.patience}"
+        patience = min(3 * how.patience, 3 * how.epochs)  # more never ends training
+        longer = f"epochs={3 * how.epochs}" + (f" and patience={patience}" if patience > how.patience else "")
         warnings.warn(
             f"none of the {counts.true} entities of {len(held_out)} held-out documents is found; try {longer}, "
             f"learning_rate={3 * how.learning_rate:g}, or more documents",

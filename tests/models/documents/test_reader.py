@@ -121,11 +121,14 @@ def test_few_documents_are_learned_in_ten_updates_an_epoch_and_many_in_batches_o
     assert kept != nothing
 
 
-def test_a_reader_that_finds_no_entity_of_the_held_out_documents_says_what_to_try() -> None:
+@pytest.mark.parametrize(("patience", "longer"), [(5, "epochs=3"), (1, "epochs=3 and patience=3")])
+def test_a_reader_that_finds_no_entity_of_the_held_out_documents_says_what_to_try(patience: int, longer: str) -> None:
     with pytest.warns(UserWarning, match="^none of the 4 entities of 4 held-out documents is found; try ") as said:
-        DocumentReader(**QUICK | {"held_out": 0.2, "adjacent": 0, "spelling": False}).fit(table(20))
+        DocumentReader(**QUICK | {"held_out": 0.2, "adjacent": 0, "spelling": False, "patience": patience}).fit(
+            table(20)
+        )
     assert (len(said), said[0].filename) == (1, __file__)
-    assert str(said[0].message).endswith("epochs=3 and patience=15, learning_rate=0.003, or more documents")
+    assert str(said[0].message).endswith(f"; try {longer}, learning_rate=0.003, or more documents")
 
 
 def test_kinds_that_were_not_learned_count_as_missed_with_a_warning(fitted: DocumentReader) -> None:
