@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare import statistics
-from pipeline.compare.claims import ALPHA, verdict
+from pipeline.compare.claims import ALPHA, of_seeds, verdict
 
 DRAWS, SEED = 4000, 0
 CLAIMED = (
@@ -146,3 +146,13 @@ def with_verdicts(table: Any, *, stand_in: bool) -> Any:
         verdict(supported=own, contradicted=other, stand_in=stand_in) for own, other in zip(lower, higher, strict=True)
     ]
     return table.assign(verdict=said)
+
+
+def of_enough_seeds(table: Any, counts: Mapping[str, int]) -> Any:
+    """Returns pairs of arms, undecided where one of the two has one or two seeds. counts: how many seeds each arm has;
+    0 of a simple model, which hangs on none."""
+    if not len(table):
+        return table
+    fewest = [min((counts[arm] for arm in pair if counts[arm]), default=0)
+              for pair in zip(table["arm"], table["against"], strict=True)]  # fmt: skip
+    return table.assign(verdict=list(map(of_seeds, table["verdict"], fewest)))

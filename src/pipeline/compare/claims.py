@@ -11,6 +11,10 @@ UNDECIDED = "undecided"
 NO_CLAIM = "no claim (stand-in data)"
 VERDICTS = (HOLDS, DOES_NOT_HOLD, UNDECIDED, NO_CLAIM)  # in the order in which tables show them
 NOWHERE = "–"
+# Of one seed cases alone are drawn, which tells two trained networks apart and not two ways to train them; of two seeds
+# half of the draws have the same one twice.
+FEW = {1: "one seed", 2: "two seeds"}
+FEW_SEEDS = f"three seeds are few, and of fewer the verdict is *{UNDECIDED}*"  # of a caption
 
 
 def verdict(*, supported: bool, contradicted: bool, stand_in: bool = False) -> str:
@@ -24,6 +28,17 @@ def verdict(*, supported: bool, contradicted: bool, stand_in: bool = False) -> s
     if supported == contradicted:
         return UNDECIDED
     return HOLDS if supported else DOES_NOT_HOLD
+
+
+def of_seeds(known: str, seeds: int) -> str:
+    """Returns a verdict, or that it is undecided where it is of one or two seeds. seeds: of the arm that has fewest; 0
+    of simple models, which have none. Stand-in data give no claim whatever the seeds are."""
+    return undecided_for(known, FEW.get(seeds, ""))
+
+
+def undecided_for(known: str, reason: str) -> str:
+    """Returns a verdict, or that it is undecided for a reason; "" is no reason. That of stand-in data stays."""
+    return f"{UNDECIDED}: {reason}" if reason and known != NO_CLAIM else known
 
 
 def places_of(verdicts: Iterable[str], places: Iterable[object]) -> dict[str, str]:

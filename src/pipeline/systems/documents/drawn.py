@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.compare.bootstrap import drawn_weights, draws_for, interval, mean_of, shares_of
-from pipeline.compare.claims import NO_CLAIM
 from pipeline.systems.documents.scores import error_of
-
-FEW = {1: " (one seed)", 2: " (two seeds)"}  # behind a verdict
 
 
 class Sums(NamedTuple):
@@ -49,16 +46,3 @@ def whole_and_drawn(sums: Mapping[str, Sums], task: str) -> tuple[dict[str, floa
     ]
     errors = {arm: np.concatenate([block[arm] for block in blocks]) for arm in sums}
     return whole, {arm: mean_of(errors[arm], shares_of(own.seeds, draws)) for arm, own in sums.items()}
-
-
-def with_seeds(table: Any, sums: Mapping[str, Sums]) -> Any:
-    """Returns pairs of arms with how many seeds stand behind a verdict where these are fewer than three, of the arm
-    with the fewest. A simple model has none, and stand-in data give no verdict."""
-    if not len(table):
-        return table
-    counts = {arm: len(own.seeds) for arm, own in sums.items() if own.seeds}
-    fewest = [min((counts[arm] for arm in pair if arm in counts), default=0)
-              for pair in zip(table["arm"], table["against"], strict=True)]  # fmt: skip
-    said = [word if word == NO_CLAIM else word + FEW.get(count, "")
-            for word, count in zip(table["verdict"], fewest, strict=True)]  # fmt: skip
-    return table.assign(verdict=said)

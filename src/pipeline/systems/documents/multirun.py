@@ -13,11 +13,12 @@ from mlflow.tracking import MlflowClient
 
 from data.files.exact_numbers import EXACT
 from pipeline.compare.arm_figure import errors_by_arm
-from pipeline.compare.bootstrap import claimed_rows, paired_arms
+from pipeline.compare.bootstrap import claimed_rows, of_enough_seeds, paired_arms
+from pipeline.compare.claims import FEW_SEEDS
 from pipeline.compare.panels import panels_in_words, tables_of_sets, with_names
 from pipeline.compare.words import Summary
 from pipeline.systems.documents.claims import SHORT, claims_on
-from pipeline.systems.documents.drawn import Sums, interval_of, whole_and_drawn, with_seeds
+from pipeline.systems.documents.drawn import Sums, interval_of, whole_and_drawn
 from pipeline.systems.documents.figures import errors_by_length, errors_by_most
 from pipeline.systems.documents.labels import SETS, labelled, most_tokens, of_simple, parts_of, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
@@ -37,12 +38,11 @@ X = (
 CAPTION = (
     "Errors of the test part, the mean over seeds: 1 − F1 of entities by the strict rule, 1 − accuracy of classes, or "
     "nats a hidden token. The intervals and p are of a bootstrap that draws documents, whole, and seeds, the same for "
-    "both arms of a pair where they have the same seeds; of one seed it draws documents alone, and three are few to "
-    "tell how seeds differ. p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a lower error "
-    "than *against*; behind it stands how many seeds there are, if fewer than three. *reach*: the share of cues that "
-    "attention sees in one layer. *ceiling*: the accuracy of who knows the answers within that reach and guesses the "
-    "others; several layers may see farther. *short_of_ceiling*: by how much the accuracy, of entities that of tagged "
-    "words, is below the ceiling."
+    "both arms of a pair where they have the same seeds; of one seed it draws documents alone. A simple model has no "
+    f"seeds. Of others {FEW_SEEDS}. p is adjusted by Holm over the pairs of a set. *verdict*: whether *arm* has a "
+    "lower error than *against*. *reach*: the share of cues that attention sees in one layer. *ceiling*: the accuracy "
+    "of who knows the answers within that reach and guesses the others; several layers may see farther. "
+    "*short_of_ceiling*: by how much the accuracy, of entities that of tagged words, is below the ceiling."
 )
 
 
@@ -88,12 +88,13 @@ def tables_of(jobs: Any, sums: dict[str, Sums], words: np.ndarray, names: dict[s
     whole, drawn = whole_and_drawn(sums, str(names["task"]))
     claims = list(claims_on(list(sums), short=bool(words.max() <= SHORT)))
     stand_in, panel = bool(jobs["stand_in"].any()), panel_of(names)
+    seeds = {arm: len(own.seeds) for arm, own in sums.items()}
     paired = paired_arms(whole, drawn, stand_in=stand_in)
     claimed = claimed_rows(claims, whole, drawn, stand_in=stand_in)
     return {
         "means": means_of(jobs, sums, names),
-        "paired": with_names(with_seeds(paired, sums), names, panel),
-        "claims": with_names(with_seeds(claimed, sums), names, panel),
+        "paired": with_names(of_enough_seeds(paired, seeds), names, panel),
+        "claims": with_names(of_enough_seeds(claimed, seeds), names, panel),
         "by_length": by_length(sums, words, names),
     }
 

@@ -10,16 +10,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.compare.bootstrap import claimed_rows, draws_for, interval, mean_of, paired_rows, shares_of
-from pipeline.compare.claims import NO_CLAIM, UNDECIDED
+from pipeline.compare.bootstrap import (
+    claimed_rows,
+    draws_for,
+    interval,
+    mean_of,
+    of_enough_seeds,
+    paired_rows,
+    shares_of,
+)  # fmt: skip
+from pipeline.compare.claims import FEW_SEEDS
 from pipeline.compare.panels import with_names
-from pipeline.systems.forms.claims import arms_of, claims_on
+from pipeline.systems.forms.claims import INK, arms_of, claims_on
 
 KEPT = ("seconds", "parameters")
-OF_FEW = {1: f"{UNDECIDED}: one start of training", 2: f"{UNDECIDED}: two starts of training"}
 OF_STARTS = (  # of a caption, behind what is drawn
-    "the same for both arms of a pair; three starts are few, and of fewer there is no verdict. p is adjusted by Holm "
-    "over the pairs of a set."
+    f"the same for both arms of a pair; {FEW_SEEDS}. p is adjusted by Holm over the pairs of a set."
 )
 
 ErrorsOfRun = Callable[[str, int], tuple[float, np.ndarray]]  # of a run, over all cases and so many draws, (draw,)
@@ -41,12 +47,14 @@ def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, *
         whole[str(arm)] = float(np.mean([one for one, _ in errors]))
         drawn[str(arm)] = over_starts([many for _, many in errors], own["seed"])
     seeds, stand_in = seeds_of(jobs), stand_ins(jobs)
-    claims = [own for own in claims_on(arms_of(jobs), finds=finds) if seeds[own.challenger] == seeds[own.against]]
+    arms = arms_of(jobs)
+    counts = {arm: 0 if arms[arm].model == INK else len(own) for arm, own in seeds.items()}  # ink is not trained
+    claims = [own for own in claims_on(arms, finds=finds) if seeds[own.challenger] == seeds[own.against]]
     pairs = [(first, second) for first, second in combinations(seeds, 2) if seeds[first] == seeds[second]]
     tables = {
         "means": means_of(jobs, whole, drawn),
-        "paired": of_enough_starts(paired_rows(pairs, whole, drawn, stand_in=stand_in), seeds),
-        "claims": of_enough_starts(claimed_rows(claims, whole, drawn, stand_in=stand_in), seeds),
+        "paired": of_enough_seeds(paired_rows(pairs, whole, drawn, stand_in=stand_in), counts),
+        "claims": of_enough_seeds(claimed_rows(claims, whole, drawn, stand_in=stand_in), counts),
     }
     data, *others = names.values()
     panel = f"{data}: {', '.join(others)}".replace("_", " ")
@@ -64,20 +72,6 @@ def over_starts(errors: Sequence[np.ndarray], seeds: Sequence[int]) -> np.ndarra
     have the same draws."""
     every = np.stack(errors, axis=1)
     return mean_of(every, shares_of(list(map(int, seeds)), len(every)))
-
-
-def of_enough_starts(table: Any, seeds: Mapping[str, Sequence[int]]) -> Any:
-    """Returns rows about arms, with a verdict where there are enough starts of training."""
-    if not len(table):
-        return table
-    return table.assign(verdict=[
-        verdict_of(known, len(seeds[arm])) for known, arm in zip(table["verdict"], table["arm"], strict=True)
-    ])  # fmt: skip
-
-
-def verdict_of(known: str, starts: int) -> str:
-    """Returns a verdict, or that it is undecided where too few starts of training say it. That of stand-ins stays."""
-    return known if known == NO_CLAIM else OF_FEW.get(starts, known)
 
 
 def said_of_seeds(jobs: Any) -> str:

@@ -148,8 +148,8 @@ def test_arms_of_the_same_seeds_have_the_same_draws_of_them() -> None:
     assert verdict_of(wrong, 3)[0] == "holds"
 
 
-@pytest.mark.parametrize(("seeds", "said"), [(1, "holds (one seed)"), (2, "holds (two seeds)"), (3, "holds")])
-def test_a_verdict_says_how_few_seeds_stand_behind_it(seeds: int, said: str) -> None:
+@pytest.mark.parametrize(("seeds", "said"), [(1, "undecided: one seed"), (2, "undecided: two seeds"), (3, "holds")])
+def test_a_verdict_is_undecided_where_few_seeds_stand_behind_it(seeds: int, said: str) -> None:
     assert verdict_of({"sliding window": 20, "distance": 5}, seeds)[0] == said
 
 
@@ -158,6 +158,17 @@ def test_a_simple_model_hangs_on_no_seed() -> None:
     simple = sums[sums["run_id"] == "run distance 0"].assign(baseline="TF-IDF", right=1)
     tables = summary_of(jobs, pd.concat([sums, simple], ignore_index=True), "t").tables
     assert tables["claims.csv"]["verdict"].tolist() == ["does not hold"]
+
+
+def test_seeds_of_networks_are_nothing_to_two_simple_models() -> None:
+    jobs, sums = guessed({"distance": 30}, stand_in=False, seeds=1)
+    simple = [sums.assign(baseline=name, right=right) for name, right in (("TF-IDF", 1), ("majority", 0))]
+    paired = summary_of(jobs, pd.concat([sums, *simple], ignore_index=True), "t").tables["paired.csv"]
+    said = dict(zip(zip(paired["arm"], paired["against"], strict=True), paired["verdict"], strict=True))
+    assert said == {
+        ("TF-IDF", "distance"): "undecided: one seed", ("majority", "distance"): "undecided: one seed",
+        ("majority", "TF-IDF"): "does not hold",
+    }  # fmt: skip
 
 
 def test_a_claim_holds_where_the_sums_say_so_and_stand_ins_give_none() -> None:

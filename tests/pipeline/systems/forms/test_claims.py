@@ -77,7 +77,7 @@ def test_finding_the_words_costs_what_their_rates_differ_by() -> None:
     jobs = pd.DataFrame({"run_id": ["a"], "arm": ["r_fcn + crnn"], "stand_in": [False]})
     (row,) = costs_of(jobs, read, "forms")
     assert (row["part"], row["arm"], row["found"], row["true boxes"]) == ("test", "r_fcn + crnn", 37.5, 18.75)
-    assert (row["difference"], row["verdict"]) == (18.75, "undecided: one start of training")
+    assert (row["difference"], row["verdict"]) == (18.75, "undecided: one seed")
     assert row["low"] < 18.75 < row["high"]
     thrice = pd.concat([read.assign(run_id=run) for run in "abc"])
     (again,) = costs_of(pd.concat([jobs.assign(run_id=run) for run in "abc"]), thrice, "forms")

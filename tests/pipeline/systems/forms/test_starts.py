@@ -55,9 +55,9 @@ def test_starts_are_drawn_alike_for_all_arms_whatever_order_their_jobs_have() ->
 
 
 @pytest.mark.parametrize(
-    ("starts", "said"), [(1, "undecided: one start of training"), (2, "undecided: two starts of training"),
-                         (3, "holds")],
-)  # fmt: skip
+    ("starts", "said"),
+    [(1, "undecided: one seed"), (2, "undecided: two seeds"), (3, "holds")],
+)
 def test_few_starts_give_no_verdict_and_the_numbers_stay(starts: int, said: str) -> None:
     clear = {"faster_rcnn": (30.0,) * starts, "r_fcn": (10.0,) * starts}
     for name in ("paired", "claims"):
@@ -65,6 +65,16 @@ def test_few_starts_give_no_verdict_and_the_numbers_stay(starts: int, said: str)
         assert (row["difference"], row["verdict"]) == (-20.0, said)
         assert row["p"] < 0.01
     assert tables_of(clear, stand_in=True)["claims"]["verdict"].tolist() == ["no claim (stand-in data)"]
+
+
+def test_connected_ink_is_not_trained_and_hangs_on_no_seed() -> None:
+    jobs = jobs_of({"components": (30.0,), "components, wide": (10.0,), "r_fcn": (5.0,)}).assign(
+        model=["components", "components", "r_fcn"]
+    )
+    errors = dict(zip(jobs["run_id"], (30.0, 10.0, 5.0), strict=True))
+    table = compared_arms(jobs, NAMES, lambda run, draws: (errors[run], np.full(draws, errors[run])))["paired"]
+    assert table["arm"].tolist() == ["components, wide", "r_fcn", "r_fcn"]
+    assert table["verdict"].tolist() == ["holds", "undecided: one seed", "undecided: one seed"]
 
 
 def test_arms_with_unequal_seeds_are_not_paired_and_that_is_said() -> None:

@@ -10,10 +10,11 @@ import pandas as pd
 
 from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import DRAWS, rates
+from pipeline.compare.claims import of_seeds
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
-from pipeline.systems.forms.arms import OF_STARTS, compared_arms, over_starts, stand_ins, verdict_of
+from pipeline.systems.forms.arms import OF_STARTS, compared_arms, over_starts, stand_ins
 from pipeline.systems.forms.claims import WITHIN, cost_of_boxes
 from pipeline.systems.forms.reading.report import READ
 from pipeline.systems.forms.reading.scores import FOUND, GIVEN, NAMES
@@ -68,7 +69,7 @@ def costs_of(jobs: Any, read: Any, data: str) -> list[dict[str, Any]]:
         if all(each["words"].sum() for each in both):
             found, given = (mean_rates(each) for each in both)
             cost = cost_of_boxes(found, given, stand_in=stand_ins(jobs))
-            known = verdict_of(cost["verdict"], own["run_id"].nunique())
+            known = of_seeds(cost["verdict"], own["run_id"].nunique())
             rows.append({"data": data, "part": part, "arm": arm, **cost, "verdict": known})
     return rows
 
