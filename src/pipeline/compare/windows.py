@@ -9,7 +9,8 @@ import pandas as pd
 
 from pipeline.compare import statistics
 from pipeline.compare.blocks import ratio_along
-from pipeline.compare.claims import verdict
+from pipeline.compare.bootstrap import of_enough_seeds
+from pipeline.compare.claims import FEW_SEEDS, verdict
 from pipeline.compare.comparison import HOURS, Comparison
 from pipeline.compare.words import Summary, in_words
 from pipeline.host.errors import PipelineError
@@ -28,8 +29,9 @@ METHOD = (
     "than four nothing is said, and the verdict is undecided. So few make intervals somewhat too narrow: in a "
     "simulation of two equal and independent arms those of 95 % covered 90 to 94 % with 16, 8 and 7 stretches, and p "
     "was below 0.05 in 6 to 10 %, where logs of the errors of one day and the next had a correlation of 0 or 0.5; with "
-    "0.8 they covered 83 to 88 %. The chance of the draws of a model is in no interval. Holm's adjustment is over the "
-    "windows of a pair, not over the pairs."
+    "0.8 they covered 83 to 88 %. The chance of the draws of a model is in no interval: of models that draw, "
+    f"{FEW_SEEDS}. A model that draws nothing has no seeds. Holm's adjustment is over the windows of a pair, not over "
+    "the pairs."
 )
 
 
@@ -114,6 +116,19 @@ def verdicts(paired: Any, stand_in: Any) -> pd.DataFrame:
     return paired.assign(verdict=words)
 
 
+def seeds_of(jobs: Any) -> Any:
+    """Returns how many seeds each arm has, by data set, window and arm; 0 of an arm that draws nothing. Where the jobs
+    do not say which of them draw, as in tables of older versions, all count as drawing."""
+    grouped = (jobs if "draws" in jobs else jobs.assign(draws=True)).groupby([*KEYS, "arm"])
+    return grouped["seed"].nunique().where(grouped["draws"].any(), 0)
+
+
+def with_seeds(claims: Any, seeds: Any) -> pd.DataFrame:
+    """Returns claims, undecided where one of the two arms has one or two seeds. seeds: as `seeds_of` gives them."""
+    parts = [of_enough_seeds(rows, seeds.loc[place].to_dict()) for place, rows in claims.groupby(KEYS)]
+    return pd.concat(parts).sort_index()
+
+
 def by_window(jobs: Any, compare: Any, along_of: Any, comparison: Comparison) -> Summary:
     """Shows every arm's errors over windows, and the claims of `compare.challenger` against each other arm, and of
     these against `compare.baseline`.
@@ -127,7 +142,7 @@ def by_window(jobs: Any, compare: Any, along_of: Any, comparison: Comparison) ->
     tables, text = {"means.csv": means, ALONG: along}, f"{CAPTION}\n\n{in_words(means, comparison)}"
     paired = compared(along, compare.baseline, compare.challenger)
     if len(paired):
-        claims = verdicts(paired, jobs.groupby("data")["stand_in"].any())
+        claims = with_seeds(verdicts(paired, jobs.groupby("data")["stand_in"].any()), seeds_of(jobs))
         tables["paired.csv"] = claims
         text += f"\n\n{METHOD}\n\n{in_words(claims.drop(columns='p'), comparison)}"
     return Summary(tables, {}, text)

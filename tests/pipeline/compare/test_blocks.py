@@ -52,8 +52,8 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     """Of two equal and independent arms. Percentiles of a block bootstrap cover 83 % here."""
     weights, covered, significant = np.ones(113), 0, 0
     for seed in range(400):
-        arms = (period(113, seed=2 * seed + side, alike=8) for side in (0, 1))
-        found = ratio_along(*arms, weights, block=14)
+        old, new = (period(113, seed=2 * seed + side, alike=8) for side in (0, 1))
+        found = ratio_along(old, new, weights, block=14)
         covered += found.low <= 1 <= found.high
         significant += found.p < 0.05
     assert 0.90 <= covered / 400 <= 0.97

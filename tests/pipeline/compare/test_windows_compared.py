@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline.compare.claims import FEW
 from pipeline.compare.summary import summarise
 from pipeline.compare.windows import block_of, by_window, compared, over_seeds, pairs_of
 from pipeline.host.errors import PipelineError
@@ -18,13 +19,13 @@ PLACES = {96: 60, 720: 40}
 COMPARE = SimpleNamespace(figure="windows", arm=None, baseline="ridge", challenger="psrnn")
 
 
-def along() -> pd.DataFrame:
-    """Two seeds of four arms, whose errors go up and down together along the period."""
+def along(seeds: int = 3) -> pd.DataFrame:
+    """So many seeds of four arms, whose errors go up and down together along the period."""
     rows, noise = [], np.random.default_rng(0)
     for window, places in PLACES.items():
         level = 1 + 0.3 * np.sin(np.arange(places) / 3) + 0.01 * noise.normal(size=places)
         for arm, factor in ARMS.items():
-            for seed in (0, 1):
+            for seed in range(seeds):
                 error = factor * level + 0.02 * noise.normal(size=places)
                 rows += [
                     {"data": "ett", "window": window, "arm": arm, "place": place, "windows": 168 if place else 7,
@@ -34,15 +35,16 @@ def along() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def jobs(*, stand_in: bool = False) -> pd.DataFrame:
+def jobs(*, stand_in: bool = False, seeds: int = 3) -> pd.DataFrame:
     rows = []
-    for (window, arm, seed), here in along().groupby(["window", "arm", "seed"]):
+    for (window, arm, seed), here in along(seeds).groupby(["window", "arm", "seed"]):
         mse = float(np.average(here["window_mse"], weights=here["windows"]))
         rows.append({
             "run": f"{arm}-{window}-{seed}", "run_id": "", "data": "ett", "stand_in": stand_in, "arm": arm,
             "seed": seed, "overrides": "", "varied": "", "model": arm, "readout": "", "sampler": "", "kernel": "",
             "count": 0, "parameters": 10, "validation_mse": 1.0, "test_mse": 1.0, "stable": True, "first_step": 504,
             "window": window, "window_mse": mse, "window_mae": mse / 2, "seconds": 3.0 + seed,
+            "draws": arm != "ridge",
         })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -93,6 +95,27 @@ def test_verdicts_say_what_holds_and_nothing_of_too_few_blocks() -> None:
     ) == {"no claim (stand-in data)"}
 
 
+@pytest.mark.parametrize(("seeds", "few"), [(1, "undecided: one seed"), (2, "undecided: two seeds"), (3, None)])
+def test_of_few_seeds_of_an_arm_that_draws_the_verdict_is_undecided(seeds: int, few: str | None) -> None:
+    """The fewest of the two arms count, and a ridge has none: two that draw nothing are told apart by one job."""
+    table, periods = (each[(each["arm"] != "psrnn") | (each["seed"] < seeds)] for each in (jobs(), along()))
+    table = table.assign(draws=table["arm"].isin(["psrnn", "echo_state"]))
+    paired = by_window(table, COMPARE, lambda _: periods, FORECASTS).tables["paired.csv"]
+    claims = paired[paired["window"] == 96].set_index(["arm", "against"])["verdict"]
+    assert claims["psrnn", "echo_state"] == claims["psrnn", "ridge"] == (few or "holds")
+    assert claims["echo_state", "ridge"] == "holds"
+    assert claims["lstm", "ridge"] == "does not hold"
+
+
+def test_two_models_that_draw_nothing_are_told_apart_by_one_seed_and_an_old_table_counts_as_drawing() -> None:
+    table = jobs(seeds=1)
+    for known, said in ((table.assign(draws=False), "does not hold"), (table.drop(columns="draws"), FEW[1])):
+        claims = by_window(known, COMPARE, lambda _: along(1), FORECASTS).tables["paired.csv"]
+        assert claims.set_index(["arm", "against", "window"]).loc[("lstm", "ridge", 96), "verdict"].endswith(said)
+    stand_in = by_window(jobs(stand_in=True, seeds=1), COMPARE, lambda _: along(1), FORECASTS).tables["paired.csv"]
+    assert set(stand_in["verdict"]) == {"no claim (stand-in data)"}
+
+
 def test_a_data_set_that_stands_in_leaves_the_claims_of_the_others() -> None:
     both, errors = [jobs(), jobs(stand_in=True).assign(data="made")], [along(), along().assign(data="made")]
     found = by_window(pd.concat(both), COMPARE, lambda _: pd.concat(errors), FORECASTS).tables["paired.csv"]
@@ -107,7 +130,7 @@ def test_the_page_has_means_over_seeds_and_can_be_made_again_from_its_files() ->
     assert means["window"].tolist() == [96] * 4 + [720] * 4
     first = means.iloc[0]
     own = table[(table["arm"] == "psrnn") & (table["window"] == 96)]
-    assert (first["arm"], first["seeds"], first["seconds"]) == ("psrnn", 2, 3.5)
+    assert (first["arm"], first["seeds"], first["seconds"]) == ("psrnn", 3, 4.0)
     assert first["mse"] == pytest.approx(own["window_mse"].mean())
     assert (first["mse_least"], first["mse_largest"]) == (own["window_mse"].min(), own["window_mse"].max())
     again = summarise(table, COMPARE, lambda _: found.tables["along.csv"], FORECASTS)

@@ -11,6 +11,7 @@ from pipeline.plotting import MSE
 from pipeline.systems.psrnn.labels import label
 
 RANDOM = ("psrnn", "psrnn_cp")  # models that draw frequencies
+DRAWLESS = ("kalman", "last_value", "no_state", "seasonal_naive", "var")  # models that draw nothing
 TRAINING = ("features", "two_stage", "fit", "bptt", "readout")  # stages between data and evaluation
 HORIZON = "test_mse_horizon_"
 WINDOW_MSE, WINDOW_MAE = "evaluate/window_mse", "evaluate/window_mae"
@@ -53,15 +54,22 @@ def further_horizons(metrics: Mapping[str, float], diverged: Collection[str]) ->
     return {f"{HORIZON}{horizon}": stored_error(value) for horizon, value in errors.items()} | stable
 
 
+def draws(parameters: Mapping[str, str], tags: Mapping[str, str]) -> bool:
+    """Returns whether a run hangs on its seed: by its model, which counts as one that draws where it is not known, or
+    by random features of its readout."""
+    return tags["model"] not in DRAWLESS or int(parameters.get("readout.count", 0)) > 0
+
+
 def window_columns(
     metrics: Mapping[str, float], parameters: Mapping[str, str], tags: Mapping[str, str]
 ) -> dict[str, object]:
-    """Returns the length of the windows that a run was scored over, the rows of a day, and both errors; nothing of a
-    run without windows."""
+    """Returns the length of the windows that a run was scored over, the rows of a day, whether the run draws, and both
+    errors; nothing of a run without windows."""
     if WINDOW_MSE not in metrics:
         return {}
     errors = {name.removeprefix("evaluate/"): stored_error(metrics[name]) for name in (WINDOW_MSE, WINDOW_MAE)}
-    return {"window": int(parameters["evaluate.window"]), "day": int(tags.get(DAY, HOURS)), **errors}
+    known = {"window": int(parameters["evaluate.window"]), "day": int(tags.get(DAY, HOURS))}
+    return {**known, "draws": draws(parameters, tags), **errors}
 
 
 FORECASTS = Comparison(

@@ -14,6 +14,7 @@ from mlflow.artifacts import download_artifacts
 from data.base import Sequences, Standardiser
 from data.ett.load import load
 from models.forecasting.windows import WindowErrors
+from pipeline.systems.psrnn.comparison import draws
 from pipeline.systems.psrnn.windows import along, rows_of_day
 
 CUT = (
@@ -80,7 +81,23 @@ def test_jobs_log_their_windows_and_the_parent_compares_them(run_pipeline, clien
         assert np.average(here["window_mse"], weights=here["windows"]) == pytest.approx(own[key])
         assert here["windows"].sum() == 7 * (7 * 24 - int(key[1]) + 1)
     assert set(paired["verdict"]) == {"no claim (stand-in data)"}
-    assert "evaluate.window" not in "".join(pd.read_csv(folder / "jobs.csv")["varied"].fillna(""))
+    listed = pd.read_csv(folder / "jobs.csv")
+    assert "evaluate.window" not in "".join(listed["varied"].fillna(""))
+    assert dict(zip(listed["arm"], listed["draws"], strict=True)) == {
+        "ridge": False,
+        "psrnn": True,
+        "seasonal_naive": False,
+    }
+
+
+@pytest.mark.parametrize(("model", "count", "drawn"), [
+    ("no_state", "0", False), ("no_state", "400", True), ("last_value", None, False), ("lstm", "0", True),
+    ("one_of_my_own", "0", True),
+])  # fmt: skip
+def test_a_run_hangs_on_its_seed_by_its_model_or_by_random_features_of_its_readout(
+    model: str, count: str | None, drawn: bool
+) -> None:
+    assert draws({} if count is None else {"readout.count": count}, {"model": model}) is drawn
 
 
 def test_windows_longer_than_the_test_part_are_refused_before_training(run_pipeline) -> None:
