@@ -36,7 +36,7 @@ from pipeline.systems.forms.recognition.load import (
     alphabet_of,
     ink_height,
 )
-from pipeline.systems.forms.recognition.multirun import errors_of, unit_of, words_read
+from pipeline.systems.forms.recognition.multirun import compared, errors_of, summary_of, unit_of, words_read
 from pipeline.systems.forms.recognition.report import log_language
 from pipeline.systems.forms.recognition.scores import confusion
 from pipeline.systems.forms.recognition.servable import table_of
@@ -281,6 +281,23 @@ def test_words_are_compared_by_writer_too() -> None:
     assert (by_writer["images"][0], by_writer["arm_ahead"][0]) == (40, 30)
     assert by_writer["p"][0] == by_image  # never below 0, however few are drawn
     assert by_writer["high"][0] > words_read(jobs, read, names)["high"][0]
+
+
+@pytest.mark.parametrize(
+    ("writers", "said"), [(2, "undecided: 2 writers"), (5, "undecided: 5 writers"), (6, "holds"), (1, "holds")]
+)
+def test_few_writers_tell_no_arms_apart(writers: int, said: str) -> None:
+    """Of one writer images are drawn."""
+    jobs, read = readings_of({"one": [1] * 40, "other": [0] * 40}, 3)
+    read = read.assign(writer=[f"w{place % writers}" for place in read["image"]])
+    names = {"data": "dhsd", "part": "test"}
+    for pairs in (compared(jobs, read, names)["paired"], words_read(jobs, read, names)):
+        assert pairs["verdict"].tolist() == [said]
+        assert pairs["p"][0] < 0.01
+    text = summary_of(jobs.assign(data="dhsd"), {"read.csv": read.assign(part="test")}, "t").text
+    assert f"Drawn of dhsd: {f'{writers} writers' if writers > 1 else '40 images'}." in text
+    stand_in = compared(jobs.assign(stand_in=True), read, names)["paired"]
+    assert stand_in["verdict"].tolist() == ["no claim (stand-in data)"]
 
 
 def readings_of(faults: dict[str, list[int]], seeds: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import DRAWS, rates
+from pipeline.compare.claims import UNDECIDED, undecided_for
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import joined, panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
@@ -25,11 +26,15 @@ FILES = {  # of each job, and the columns of it
     ATTENTION: ["position", "texts", "near", "equal"],
 }
 LACKED = (ATTENTION,)  # by recognisers without it
+# With five writers, all five on one side are chance with p = 2 / 2^5 = 0.06, and an interval over draws of them is far
+# too narrow.
+LEAST_WRITERS = 6
 X = "character error rate (%)\nmean over seeds; bars: 95 % interval over writers (else images) and starts of training"
 CAPTION = (
     "Character error rates of the test part in %, the mean over seeds. The intervals and p are of a bootstrap over "
     "whole writers with all their images, where they are known, else over images, and over starts of training, "
-    f"{OF_STARTS} *verdict*: whether *arm* has a lower error than *against*."
+    f"{OF_STARTS} Intervals over fewer than {LEAST_WRITERS} writers are too narrow, and there the verdict is "
+    f"*{UNDECIDED}*. *verdict*: whether *arm* has a lower error than *against*."
 )
 ATTENDED = (
     "Share of the decoder's attention within one patch of those at which CTC says the character, by its position in "
@@ -47,11 +52,9 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         names = dict(zip(SETS, (data, "test"), strict=True))
         rows = read[read["run_id"].isin(own["run_id"])]
-        unit = unit_of(rows)
-        sets.append(compared_arms(own, names, lambda run, draws, rows=rows, unit=unit: errors_of(
-            rows[rows["run_id"] == run], unit, draws)))  # fmt: skip
+        sets.append(compared(own, rows, names))
         words.append(words_read(own, rows, names))
-        drawn.append(f"Drawn of {data}: {rows[unit].nunique()} {unit}s.")
+        drawn.append(f"Drawn of {data}: {drawn_of(rows)}.")
     if not sets:
         return Summary({}, {}, "No job has readings by image.")
     tables = tables_of_sets(sets)
@@ -73,6 +76,23 @@ def with_attention(summary: Summary, table: Any, rows: Any, title: str) -> Summa
     return Summary(tables, {**summary.figures, "figures/positions": figure}, text)
 
 
+def compared(jobs: Any, read: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the tables of `compared_arms`; where few writers are drawn every pair and claim is undecided."""
+    unit = unit_of(read)
+    tables = compared_arms(jobs, names, lambda run, draws: errors_of(read[read["run_id"] == run], unit, draws))
+    few = drawn_of(read) if unit == "writer" and read[unit].nunique() < LEAST_WRITERS else ""
+    for name in ("paired", "claims"):
+        if len(own := tables[name]):
+            tables[name] = own.assign(verdict=[undecided_for(known, few) for known in own["verdict"]])
+    return tables
+
+
+def drawn_of(read: Any) -> str:
+    """Returns how many writers or images are drawn, in words."""
+    unit = unit_of(read)
+    return f"{read[unit].nunique()} {unit}s"
+
+
 def unit_of(read: Any) -> str:
     """Returns what is drawn: writers, whose images are alike, where every image has one and there are several; else
     images."""
@@ -89,11 +109,9 @@ def errors_of(read: Any, unit: str, draws: int = DRAWS) -> tuple[float, np.ndarr
 
 def words_read(jobs: Any, read: Any, names: Mapping[str, str]) -> Any:
     """Returns a row a pair of arms: by how much the share of images that are read with a fault differs, in points, as
-    `compared_arms` does it, and how many images each arm reads without a fault with more of its seeds."""
+    `compared` does it, and how many images each arm reads without a fault with more of its seeds."""
     wrong = {arm: wrong_of(own, read) for arm, own in jobs.groupby("arm", sort=False)}
-    wrongs, unit = read.assign(faults=read["faults"] > 0, characters=1), unit_of(read)
-    table = compared_arms(jobs, names, lambda run, draws: errors_of(
-        wrongs[wrongs["run_id"] == run], unit, draws))["paired"]  # fmt: skip
+    table = compared(jobs, read.assign(faults=read["faults"] > 0, characters=1), names)["paired"]
     less = [(wrong[row.arm] - wrong[row.against]).dropna() for row in table.itertuples()]
     counts = {"images": map(len, less), "arm_ahead": [(own < 0).sum() for own in less],
               "against_ahead": [(own > 0).sum() for own in less]}  # fmt: skip
