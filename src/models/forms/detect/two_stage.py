@@ -22,13 +22,34 @@ from models.forms.detect.boxes import (
     overlaps,
     refuse_bad,
 )
-from models.forms.detect.detector import AnchoredSettings, Detector
+from models.forms.detect.detector import MOST_FOUND, AnchoredSettings, Detector
 from models.forms.detect.proposals import Proposals, Raw
 from models.ranges import Count
 from models.runtime.parameters import whole_number
 
 RIGHT = 0.5  # least overlap of a proposal with the box whose class it has
 UNITS = (0.1, 0.1, 0.2, 0.2)  # of offsets: about as far as proposals are off, so that edges weigh as much as classes
+
+
+class TooManyBoxes(ValueError):
+    """Says that a training form has more boxes than half of the proposals, as several proposals lie on one box and the
+    others are never found. form: its place among the training forms, from 0 on."""
+
+    def __init__(self, settings: TwoStageSettings, form: int, boxes: int) -> None:
+        self.settings, self.form, self.boxes = settings, form, boxes
+        super().__init__(self.said(f"form {form + 1} of the training forms"))
+
+    def said(self, form: str) -> str:
+        """Returns the message, with what the form is called. More than `MOST_FOUND` boxes need smaller forms."""
+        own, needed = self.settings, 2 * self.boxes
+        both = "raise it and candidates" if needed > own.candidates else "raise it"
+        advice = f"{both} to {needed} or more"
+        if self.boxes > MOST_FOUND:
+            advice = f"cut it into pieces, as at most {MOST_FOUND} boxes are found on a form"
+        return (
+            f"proposals={own.proposals} must be at least twice the boxes of a form, and {form} has {self.boxes}; "
+            f"{advice}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +73,12 @@ class TwoStageSettings(AnchoredSettings):
             raise ValueError(f"candidates must be at least proposals={self.proposals}, got {self.candidates}")
 
     def prepared(self, images: Sequence[Tensor], truths: Sequence[Truth]) -> Self:
-        """Returns the settings with anchors of the training forms. Raises ValueError for a form with more boxes than
-        half of the proposals, as several proposals lie on one box and the others are never found."""
+        """Returns the settings with anchors of the training forms. Raises TooManyBoxes, a ValueError, for a form with
+        more boxes than half of the proposals."""
         most = max((len(truth.boxes) for truth in truths), default=0)
         if 2 * most > self.proposals:
             form = next(place for place, truth in enumerate(truths) if len(truth.boxes) == most)
-            raise ValueError(
-                f"proposals={self.proposals} must be at least twice the boxes of a form, and training form {form + 1} "
-                f"has {most}; raise it to {2 * most} or more"
-            )
+            raise TooManyBoxes(self, form, most)
         return super().prepared(images, truths)
 
 

@@ -41,8 +41,13 @@ def test_forms_with_more_boxes_than_half_of_the_proposals_are_refused() -> None:
     """Boxes without a proposal are never found, which no loss says."""
     many = Truth(TRUTH.boxes[:1].repeat(5, 1), TRUTH.classes[:1].repeat(5))
     assert RFCN(proposals=10).prepared([], [TRUTH, many]).proposals == 10
-    with pytest.raises(ValueError, match=r"proposals=9 must be .*, and training form 2 has 5; raise it to 10 or more"):
+    with pytest.raises(ValueError, match=r"proposals=9 .* form 2 of the training forms has 5; raise it to 10 or more"):
         RFCN(proposals=9).prepared([], [Truth(TRUTH.boxes[:2], TRUTH.classes[:2]), many])
+    with pytest.raises(ValueError, match="has 5; raise it and candidates to 10 or more"):
+        RFCN(proposals=9, candidates=9).prepared([], [many])
+    more = Truth(TRUTH.boxes[:1].repeat(501, 1), TRUTH.classes[:1].repeat(501))
+    with pytest.raises(ValueError, match="has 501; cut it into pieces, as at most 500 boxes are found on a form"):
+        RFCN().prepared([], [more])
 
 
 def test_losses_are_means_over_forms_whatever_else_is_in_the_batch() -> None:

@@ -17,9 +17,11 @@ from data.forms.composer import ComposedForms
 from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.forms.detect.objective import DetectionObjective
+from models.forms.detect.r_fcn import RFCN
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.recipe import passed_over
+from pipeline.systems.forms.segmentation.fitting import prepared
 from pipeline.systems.forms.segmentation.load import check_boxes
 from pipeline.systems.forms.segmentation.servable import table_of
 from pipeline.systems.forms.segmentation.stages import connected_ink
@@ -72,6 +74,17 @@ def test_connected_ink_is_left_out_and_it_is_said_where_no_training_form_has_a_w
     fitted, data = SimpleNamespace(curve=object()), SimpleNamespace(parts={"train": FormImages.of([form])})
     assert connected_ink(settings, cast("Any", data), cast("Any", fitted)) is None
     assert "components: none of 1 training forms has a word" in capsys.readouterr().out
+
+
+def test_a_training_form_with_too_many_boxes_is_named_by_its_file() -> None:
+    data = ComposedForms(forms=3, validation=3, test=3, height=96, width=128, most_boxes=6, source="stand_in").load()
+    counts = np.diff(data.parts["train"].offsets)
+    most = int(counts.argmax())
+    named = replace(data, files={part: tuple(f"{part}{row}.png" for row in range(len(own)))
+                                 for part, own in data.parts.items()})  # fmt: skip
+    said = f"form {most + 1} of the train part, file 'train{most}.png' has {counts.max()}; raise it to"
+    with pytest.raises(PipelineError, match=f"^detector: proposals=2 .* {said}"):
+        prepared(RFCN(proposals=2), named)
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(

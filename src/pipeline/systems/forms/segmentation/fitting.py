@@ -8,8 +8,9 @@ import torch
 
 from data.form_images import HandwrittenForms
 from data.forms.augment import Augmentation
-from models.forms.detect.detector import Detector
+from models.forms.detect.detector import Detector, Settings
 from models.forms.detect.objective import DetectionObjective
+from models.forms.detect.two_stage import TooManyBoxes
 from pipeline.job.curve import Progress
 from pipeline.job.study import Study
 from pipeline.settings.messages import of_section
@@ -30,15 +31,25 @@ class Fitted(NamedTuple):
 
 def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Fitted:
     """Returns the detector, fitted to the training part."""
-    train, held = data.parts["train"], shown(data.parts["validation"])
-    images = Inks(train, range(len(train)), channel=True)
-    with of_section("detector"):
-        made = detector_of(settings).prepared(images, shown(train).truths)
+    held = shown(data.parts["validation"])
+    made = prepared(detector_of(settings), data)
     detector = made.network(seed=settings.seed).to(device)
     if not made.trained:
         return Fitted(detector.eval(), None, validation_of(detector, held, settings)["validation_error"])
     progress = learnt(settings, detector, data, held, here)
     return Fitted(detector.eval(), progress, progress.kept.values["validation_error"])
+
+
+def prepared(made: Settings, data: HandwrittenForms) -> Settings:
+    """Returns the settings of a detector with what it takes from the training forms. Raises PipelineError where these
+    do not go with it, naming the form and its file."""
+    train = data.parts["train"]
+    images = Inks(train, range(len(train)), channel=True)
+    with of_section("detector"):
+        try:
+            return made.prepared(images, shown(train).truths)
+        except TooManyBoxes as error:
+            raise ValueError(error.said(data.called("train", error.form))) from error
 
 
 def validation_of(detector: Detector, held: Shown, settings: FormsConfig) -> dict[str, float]:
