@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from data.text_pairs import ENGLISH
-from models.experts.scores import resampled, score_of, statistics
+from models.experts.scores import FEWEST, resampled, score_of, statistics
 
 DRAWS, SEED = 10_000, 12345  # of the bootstrap; p is at least 2/10,001, which Holm's adjustment can still decide with
 SENTENCE = ["task", "source", "reference"]
@@ -20,7 +21,8 @@ def paired_bleu(against: Any, challenger: Any) -> dict[str, float]:
 
     The tables have the columns task, source, reference and translation, with the rows of all seeds. What is drawn is an
     English sentence, with all of its rows: other seeds and other tasks translate the same one, and are no more
-    sentences for that. Raises ValueError for tables of other sentences.
+    sentences for that. p is NaN below `FEWEST` sentences, as intervals are. Raises ValueError for tables of other
+    sentences.
     """
     if against[SENTENCE].to_numpy().tolist() != challenger[SENTENCE].to_numpy().tolist():
         raise ValueError("translations of other sentences cannot be compared; give both arms the same data and seeds")
@@ -30,7 +32,7 @@ def paired_bleu(against: Any, challenger: Any) -> dict[str, float]:
     return {
         "translations": len(against), "sentences": len(tables[0]), "bleu_against": score_of("bleu", tables[0].sum(0)),
         "bleu_challenger": score_of("bleu", tables[1].sum(0)), "draws": DRAWS,
-        "p": min(1.0, 2 * (min(int(worse), int(better)) + 1) / (DRAWS + 1)),
+        "p": min(1.0, 2 * (min(int(worse), int(better)) + 1) / (DRAWS + 1)) if len(tables[0]) >= FEWEST else math.nan,
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from models.experts.scores import FEWEST
 from pipeline.compare.markdown import markdown_table, missing
 from pipeline.compare.statistics import FEWEST_FOR_INTERVAL
 from pipeline.systems.experts.thesis import NOTE
@@ -46,7 +47,7 @@ SHOWN = ["claim", "of", "tasks", "pairs", "ratio", "ratio_low", "ratio_high", "p
 BLEU_SHOWN = ["against", "challenger", "translations", "sentences", "bleu_against", "bleu_challenger", "p_holm"]
 BLEU_CAPTION = (
     "BLEU of the same pairs, over the translations of all seeds and tasks (paired bootstrap, Koehn 2004): how sure one "
-    "is of these networks on other sentences, not of other networks."
+    f"is of these networks on other sentences, not of other networks. Of fewer than {FEWEST} sentences there is no p."
 )
 TESTS = "An English sentence is drawn with its translations of all seeds and tasks."
 OLD_TESTS = (

@@ -267,6 +267,8 @@ def test_bleu_of_itself_is_100_and_pairs_are_of_the_same_sentences() -> None:
     assert paired_bleu(half, half)["p"] == 1.0
     spread = scores_of(half["translation"].tolist(), texts)
     assert spread["bleu_low"] < spread["bleu"] < spread["bleu_high"] < 100
+    assert np.isnan(paired_bleu(half[5:], whole[5:])["p"])  # of 7 sentences, as an interval is
+    assert paired_bleu(half[4:], whole[4:])["p"] > 0
     with pytest.raises(ValueError, match="translations of other sentences cannot be compared"):
         paired_bleu(half, whole.assign(reference=texts[::-1]))
 
