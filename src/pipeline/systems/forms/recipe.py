@@ -27,7 +27,7 @@ from pipeline.systems.forms.segmentation import stages as segmentation
 
 WORDS = re.compile(r"[\w+]+")
 USUAL = "thesis"
-BEST_PATH = "_best_path"  # behind the name of a recogniser that conf/ has without its language model too
+WITHOUT = {"crnn_best_path": "crnn"}  # a recogniser of conf/ that is another one without its language model
 IDLE = {  # sections that change nothing in a stage
     "segmentation": ("recogniser", "recognition"),
     "recognition": ("detector", "fit"),
@@ -63,7 +63,7 @@ def arm_of(settings: FormsConfig, job: Job) -> str:
 def model_of(settings: FormsConfig, job: Job) -> str:
     """Returns what finds boxes and what reads, as they are chosen."""
     groups = GROUPS[settings.forms.stage] if settings.reader is None else ("reader",)
-    names = [str(job.choices.get(group)).removesuffix(BEST_PATH) for group in groups]
+    names = [WITHOUT.get(name, name) for name in (str(job.choices.get(group)) for group in groups)]
     if boxes_given(settings):
         names[0] = GIVEN
     model = " + ".join(names) or settings.forms.stage

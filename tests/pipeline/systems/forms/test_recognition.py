@@ -112,7 +112,8 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
 @pytest.mark.parametrize(
     ("recogniser", "language", "said"),
     [("crnn", {}, "crnn, language model"), ("crnn", None, "crnn"), ("crnn_best_path", None, "crnn"),
-     ("character", {}, "character, language model"), ("word", "none", "word")],
+     ("mine_best_path", None, "mine_best_path"), ("character", {}, "character, language model"),
+     ("word", "none", "word")],
 )  # fmt: skip
 def test_a_language_model_is_part_of_the_arm(recogniser: str, language: Any, said: str) -> None:
     """So that what is compared with CRNN alone has none either."""
