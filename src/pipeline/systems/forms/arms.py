@@ -74,15 +74,16 @@ def over_starts(errors: Sequence[np.ndarray], seeds: Sequence[int]) -> np.ndarra
     return mean_of(every, shares_of(list(map(int, seeds)), len(every)))
 
 
-def said_of_seeds(jobs: Any) -> str:
-    """Returns a line about each set of arms with unequal seeds, which are not paired; "" without any."""
-    lines = []
-    for (data, _), own in jobs.groupby(["data", "scored"], sort=False):
+def said_of_seeds(jobs: Any, sets: Sequence[str]) -> str:
+    """Returns a line about each set of arms with unequal seeds, which are not paired; "" without any. sets: what tells
+    the sets of a stage apart; what the jobs do not have tells the rows of each job apart."""
+    lines, by = [], [name for name in sets if name in jobs]
+    for values, own in jobs.groupby(by, sort=False, dropna=False):
         seeds = seeds_of(own)
         if len(set(seeds.values())) > 1:
             told = "; ".join(f"{arm}: {', '.join(map(str, numbers))}" for arm, numbers in seeds.items())
-            lines.append(f"{data}: arms have unequal seeds ({told}). Of two arms with unequal seeds no "
-                         "difference is given; run each arm with the same seeds.\n\n")  # fmt: skip
+            lines.append(f"{', '.join(map(str, values))}: arms have unequal seeds ({told}). Of two arms with unequal "
+                         "seeds no difference is given; run each arm with the same seeds.\n\n")  # fmt: skip
     return "".join(lines)
 
 

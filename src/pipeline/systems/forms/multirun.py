@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +42,13 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
             for file, columns in own.FILES.items()
         }  # fmt: skip
     summary = own.summary_of(jobs, files, title)
-    return with_remarks(summary, every, jobs)
+    return with_remarks(summary, every, jobs, own.SETS)
 
 
-def with_remarks(summary: Summary, every: Any, jobs: Any) -> Summary:
+def with_remarks(summary: Summary, every: Any, jobs: Any, sets: Sequence[str]) -> Summary:
     """Returns a summary with words in front about jobs that repeat others and arms with unequal seeds. every: all jobs;
-    jobs: those that are compared."""
-    return summary._replace(text=said_of_repeats(every, jobs) + said_of_seeds(jobs) + summary.text)
+    jobs: those that are compared. sets: what tells their sets apart."""
+    return summary._replace(text=said_of_repeats(every, jobs) + said_of_seeds(jobs, sets) + summary.text)
 
 
 def wanted(columns: list[str] | None) -> Callable[[str], bool] | None:
@@ -64,4 +64,4 @@ def multirun_from(folder: Path) -> Remade:
     there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
     files = {file: read_table(folder / file, ("part", "run_id")) for file in there}
     summary = own.summary_of(jobs, files, folder.name)
-    return Remade.of(with_remarks(summary, every, jobs))
+    return Remade.of(with_remarks(summary, every, jobs, own.SETS))

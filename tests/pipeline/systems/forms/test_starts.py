@@ -10,6 +10,9 @@ import pytest
 
 from pipeline.compare.bootstrap import DRAWS, rates
 from pipeline.systems.forms.arms import compared_arms, over_starts, said_of_seeds
+from pipeline.systems.forms.reading import multirun as reading
+from pipeline.systems.forms.recognition import multirun as recognition
+from pipeline.systems.forms.segmentation import multirun as segmentation
 
 ERRORS = {"faster_rcnn": (30.0, 40.0, 20.0), "r_fcn": (25.0, 15.0, 35.0)}  # by seed; of r_fcn lower in the mean alone
 NAMES = {"data": "forms", "part": "test"}
@@ -82,9 +85,22 @@ def test_arms_with_unequal_seeds_are_not_paired_and_that_is_said() -> None:
     tables = tables_of(errors)
     assert tables["means"]["arm"].tolist() == ["faster_rcnn", "r_fcn", "yolo_v3"]
     assert tables["paired"][["arm", "against"]].to_numpy().tolist() == [["r_fcn", "faster_rcnn"]]
-    said = said_of_seeds(jobs_of(errors))
-    assert said.startswith("forms: arms have unequal seeds (faster_rcnn: 0, 1, 2; r_fcn: 0, 1, 2; yolo_v3: 0, 1).")
-    assert said_of_seeds(jobs_of(ERRORS)) == ""
+    said = said_of_seeds(jobs_of(errors), segmentation.SETS)
+    assert said.startswith(
+        "forms, words: arms have unequal seeds (faster_rcnn: 0, 1, 2; r_fcn: 0, 1, 2; yolo_v3: 0, 1)."
+    )
+    assert said_of_seeds(jobs_of(ERRORS), segmentation.SETS) == ""
+
+
+def test_what_detectors_are_scored_by_makes_no_sets_of_recognisers() -> None:
+    """They are paired whatever it is."""
+    jobs = jobs_of({"crnn": (9.0, 9.0), "moran": (9.0, 9.0, 9.0)})
+    swept = jobs.assign(scored=np.where(jobs["arm"] == "crnn", "words", "classes"))
+    assert said_of_seeds(swept, segmentation.SETS) == ""
+    for stage in (recognition, reading):
+        assert said_of_seeds(swept, stage.SETS).startswith(
+            "forms: arms have unequal seeds (crnn: 0, 1; moran: 0, 1, 2)."
+        )
 
 
 def test_a_draw_of_starts_has_the_mean_of_those_that_were_drawn() -> None:
