@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import torch
 
+from data.form_images import Form, FormImages
 from models.forms.detect.boxes import CLASSES, WORDS_ALONE, Detections, Truth
+from models.forms.detect.components import ConnectedInk
 from models.forms.detect.craft import Craft
+from models.forms.detect.detector import Detector
 from models.forms.detect.r_fcn import RFCN
 from pipeline.systems.forms.segmentation import report
 from pipeline.systems.forms.segmentation.figures import precision_and_recall
+from pipeline.systems.forms.segmentation.fitting import fit
 from pipeline.systems.forms.segmentation.load import Shown
 from pipeline.systems.forms.segmentation.multirun import mean_known
 from pipeline.systems.forms.segmentation.scores import least_score_of, metrics_of
+from pipeline.systems.forms.segmentation.stages import least_score, said_of_least
 
 BOXES = torch.tensor([[0.0, 0.0, 9.0, 9.0], [20.0, 20.0, 40.0, 40.0]])
 TRUTH = Truth(BOXES, torch.tensor([1, 3]))  # a word and a stamp
+FORM = Form(np.full((100, 100), 255, np.uint8), BOXES.numpy(), np.array([1, 3]), ("a", ""), np.array([0, -1]))
 FOUND = Detections(BOXES[:1], torch.tensor([1]), torch.tensor([0.9]))
 
 
@@ -37,6 +46,39 @@ def test_the_least_score_is_that_of_the_best_f1_of_what_the_detector_finds() -> 
     assert least_score_of([found], [TRUTH], RFCN.kinds) == (0.2, 1.0)
     assert least_score_of([found.at(torch.tensor([0, 2]))], [TRUTH], Craft.kinds) == (0.2, 1.0)  # stamps do not count
     assert least_score_of([found.at(torch.tensor([2]))], [TRUTH], RFCN.kinds) == (0.05, 0.0)
+
+
+def test_the_least_score_goes_by_what_is_scored() -> None:
+    """False stamps below 0.4 are nothing to words."""
+    stamps = torch.tensor([[60.0, 60.0, 70.0, 70.0], [80.0, 80.0, 90.0, 90.0], [50.0, 0.0, 60.0, 9.0]])
+    scores = torch.tensor([0.95, 0.31, 0.32, 0.33])
+    found = Detections(torch.cat([BOXES[:1], stamps]), torch.tensor([1, 3, 3, 3]), scores)
+    settings: Any = SimpleNamespace(forms=SimpleNamespace(scored="words"))
+    data: Any = SimpleNamespace(parts={"validation": FormImages.of([FORM])})
+    fitted: Any = SimpleNamespace(found=[found], detector=SimpleNamespace(settings=RFCN()))
+    assert least_score(settings, data, fitted) == (0.05, 1.0)
+    assert "with which words have" in said_of_least(settings, 0.05, 1.0)
+    settings.forms.scored = "classes"
+    assert least_score(settings, data, fitted) == (0.4, 2 / 3)
+
+
+def test_connected_ink_looks_at_the_validation_part_once(monkeypatch) -> None:
+    parts = {part: FormImages.of([FORM]) for part in ("train", "validation")}
+    settings: Any = SimpleNamespace(
+        forms=SimpleNamespace(scored="words"), detector={"_target_": "models.forms.detect.components.Components"},
+        extensions=[], seed=0,
+    )  # fmt: skip
+    looked = list[float]()
+
+    def detect(self: Detector, images: torch.Tensor, least_score: float) -> list[Detections]:  # noqa: ARG001
+        looked.append(least_score)
+        return [FOUND]
+
+    monkeypatch.setattr(ConnectedInk, "detect", detect)
+    data: Any = SimpleNamespace(parts=parts)
+    fitted = fit(settings, data, cast("Any", None), torch.device("cpu"))
+    least_score(settings, data, fitted)
+    assert looked == [0.05]
 
 
 def test_classes_without_a_true_box_are_named() -> None:

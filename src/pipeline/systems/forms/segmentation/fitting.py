@@ -8,6 +8,7 @@ import torch
 
 from data.form_images import HandwrittenForms
 from data.forms.augment import Augmentation
+from models.forms.detect.boxes import Detections
 from models.forms.detect.detector import Detector, Settings
 from models.forms.detect.objective import DetectionObjective
 from models.forms.detect.two_stage import TooManyBoxes
@@ -22,11 +23,13 @@ from pipeline.systems.forms.segmentation.scores import detected, error_of, metri
 
 
 class Fitted(NamedTuple):
-    """Holds a detector, the curve of its training where there was one, and its error on the validation part."""
+    """Holds a detector, the curve of its training where there was one, its error on the validation part, and what it
+    finds there, None where that is not at hand."""
 
     detector: Detector
     curve: Progress | None
     validation: float
+    found: list[Detections] | None = None
 
 
 def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Fitted:
@@ -35,7 +38,8 @@ def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torc
     made = prepared(detector_of(settings), data)
     detector = made.network(seed=settings.seed).to(device)
     if not made.trained:
-        return Fitted(detector.eval(), None, validation_of(detector, held, settings)["validation_error"])
+        found = detected(detector, held)
+        return Fitted(detector, None, validation_of(detector, found, held, settings)["validation_error"], found)
     progress = learnt(settings, detector, data, held, here)
     return Fitted(detector.eval(), progress, progress.kept.values["validation_error"])
 
@@ -52,9 +56,9 @@ def prepared(made: Settings, data: HandwrittenForms) -> Settings:
             raise ValueError(error.said(data.called("train", error.form))) from error
 
 
-def validation_of(detector: Detector, held: Shown, settings: FormsConfig) -> dict[str, float]:
-    """Returns the scores of the validation part."""
-    scores = metrics_of(detected(detector, held), held.truths, detector.settings.kinds)
+def validation_of(detector: Detector, found: list[Detections], held: Shown, settings: FormsConfig) -> dict[str, float]:
+    """Returns the scores of what is found on the validation part."""
+    scores = metrics_of(found, held.truths, detector.settings.kinds)
     known = {f"validation_{name}": scores[name] for name in ("ap_word", "map") if name in scores}
     return {**known, "validation_error": error_of(scores, settings.forms.scored)}
 
@@ -66,7 +70,7 @@ def learnt(settings: FormsConfig, detector: Detector, data: HandwrittenForms, he
     objective = DetectionObjective(detector, copies, len(forms), batch=settings.fit.batch)
 
     def measure() -> dict[str, float]:
-        return {**objective.noted.taken(), **validation_of(detector, held, settings)}
+        return {**objective.noted.taken(), **validation_of(detector, detected(detector, held), held, settings)}
 
     return learn(
         Lesson(objective, len(forms), measure, "validation_error", "detector"), settings.fit, here, settings.seed

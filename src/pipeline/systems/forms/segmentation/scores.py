@@ -41,16 +41,22 @@ def metrics_of(found: Sequence[Detections], truths: Sequence[Truth], kinds: Coll
 def least_score_of(found: Sequence[Detections], truths: Sequence[Truth], kinds: Collection[str]) -> tuple[float, float]:
     """Returns the score of `GRID` from which on boxes have the best F1 = 2 · right / (found + true), and that F1.
 
-    All boxes of the classes `kinds` count together; right is the first box to mean a true one, as in average precision
-    (IoU at least 0.5). Of equal scores the least is taken.
+    Boxes of the classes `kinds` count together, and others not at all; right is the first box to mean a true one, as in
+    average precision (IoU at least 0.5). Of equal scores the least is taken.
     """
-    scores = np.concatenate([own.scores.double().numpy() for own in found])
-    right = np.concatenate([hits_of(*own) for own in zip(found, truths, strict=True)])
     numbers = [CLASSES.index(kind) for kind in kinds]
+    counted = np.concatenate([np.isin(own.classes.numpy(), numbers) for own in found])
+    scores = np.concatenate([own.scores.double().numpy() for own in found])[counted]
+    right = np.concatenate([hits_of(*own) for own in zip(found, truths, strict=True)])[counted]
     true = sum(int(np.isin(truth.classes.numpy(), numbers).sum()) for truth in truths)
     kept = [scores >= least for least in GRID]
     rates = [2 * int(right[own].sum()) / max(int(own.sum()) + true, 1) for own in kept]
     return GRID[int(np.argmax(rates))], max(rates)
+
+
+def scored_kinds(kinds: Collection[str], scored: str) -> Collection[str]:
+    """Returns the classes that are scored of those that a detector finds."""
+    return ("word",) if scored == "words" else kinds
 
 
 def error_of(scores: Mapping[str, float], scored: str) -> float:

@@ -17,7 +17,7 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation.fitting import Fitted, fit
 from pipeline.systems.forms.segmentation.load import Inks, load, shown
 from pipeline.systems.forms.segmentation.report import Tested, log_data, log_fitted, said
-from pipeline.systems.forms.segmentation.scores import detected, least_score_of
+from pipeline.systems.forms.segmentation.scores import detected, least_score_of, scored_kinds
 
 __all__ = ["load", "stages"]
 
@@ -57,26 +57,29 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
         tests = tests_of(settings, data, fitted)
-        least, rate = least_score(data, fitted)
+        least, rate = least_score(settings, data, fitted)
     with here.clock.stage("report"):
         log_fitted(here, fitted, tests, settings.forms.scored)
         if fitted.curve is not None:
             log_form_changes(here, data.parts["train"], Augmentation(settings.forms.augment, settings.seed))
         log_metrics(here.run, {"evaluate/least_score": least})
         kept = keep(settings, data, fitted, least, here)
-    here.close(said(tests, data) + said_of_least(least, rate) + kept, f"{fitted.validation:.4g} on the validation part")
+    words = said(tests, data) + said_of_least(settings, least, rate) + kept
+    here.close(words, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
 
-def least_score(data: HandwrittenForms, fitted: Fitted) -> tuple[float, float]:
-    """Returns the score from which on boxes have the best F1 on the validation part, and that F1."""
+def least_score(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> tuple[float, float]:
+    """Returns the score from which on boxes of what is scored have the best F1 on the validation part, and that F1."""
     held = shown(data.parts["validation"])
-    return least_score_of(detected(fitted.detector, held), held.truths, fitted.detector.settings.kinds)
+    found = detected(fitted.detector, held) if fitted.found is None else fitted.found
+    return least_score_of(found, held.truths, scored_kinds(fitted.detector.settings.kinds, settings.forms.scored))
 
 
-def said_of_least(least: float, rate: float) -> str:
+def said_of_least(settings: FormsConfig, least: float, rate: float) -> str:
     """Returns from which score on the kept detector finds boxes, in words."""
-    return (f"\n\nThe detector is kept with a least score of {least:g}, with which boxes have the best F1 on the "
+    what = "words" if settings.forms.scored == "words" else "boxes"
+    return (f"\n\nThe detector is kept with a least score of {least:g}, with which {what} have the best F1 on the "
             f"validation part ({rate:.3g}). Average precision is over all boxes.")  # fmt: skip
 
 
