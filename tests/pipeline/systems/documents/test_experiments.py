@@ -60,7 +60,7 @@ def test_cues_stand_apart_and_a_page_is_made_again_from_its_files(run_pipeline: 
     export_again(tmp_path / "cues")
     claims = pd.read_csv(tmp_path / "cues" / "claims.csv")
     assert claims["claim"].tolist() == ["a network is ahead of a simple model"] * 4
-    assert {said.partition(" (")[0] for said in claims["verdict"]} <= {"holds", "does not hold", "undecided"}
+    assert {said.partition(": ")[0] for said in claims["verdict"]} <= {"holds", "does not hold", "undecided"}
     for name in ("means.csv", "paired.csv", "claims.csv"):
         assert (tmp_path / "cues" / name).read_bytes() == kept[name]
 
