@@ -28,6 +28,7 @@ from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder, refuse_shadowing
 from pipeline.host.process import prepare_environment
+from pipeline.settings.choices import choices_of
 from pipeline.settings.messages import expected_errors, one_line
 from pipeline.systems.registry import prepare_composition
 from pipeline.tracking.artifacts import fetched
@@ -35,9 +36,11 @@ from pipeline.tracking.ended import ended_parent
 from pipeline.tracking.run import scratch_folder
 from pipeline.tracking.store import open_store
 
-GROUPS = ("data", "model", "readout")  # of which a contender says its choice
+SEARCHES = ("tune", "equal_effort")  # the experiments whose own settings are known here
+REFINED = {"refine": "bptt"}  # what both choose where nothing is typed; the recipe refines no PSRNN on a table
 NOT_OF_A_CONTENDER = (
-    "contender", "tune", "tracking", "experiment", "run_name", "threads", "resume", "size", "readout.direct",
+    "contender", "tune", "tracking", "experiment", "recipe", "space", "run_name", "threads", "resume", "size",
+    "readout.direct",
 )  # fmt: skip
 
 
@@ -139,26 +142,50 @@ def with_what_was_asked(trials: pd.DataFrame, asked: Sequence[str]) -> pd.DataFr
     return found
 
 
-def kept_by_space(model: str) -> DictConfig:
-    """Returns what the space of a model sets beside what is drawn."""
-    prepare_composition()
-    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
-        config = loader.load_configuration(f"space/{model}", overrides=[], run_mode=RunMode.RUN)
+def of_a_contender(key: str) -> bool:
+    """Returns whether a contender says what was typed for the key."""
+    return not any(f"{key}.".startswith(f"{name}.") for name in NOT_OF_A_CONTENDER)
+
+
+def space_of(typed: Mapping[str, Any], model: str) -> str:
+    """Returns the space that a trial was composed with, also where a typed `tune.space` drew its settings. Raises
+    PipelineError for a trial of an experiment that is not of SEARCHES."""
+    experiment = typed.get("experiment")
+    if experiment not in SEARCHES:
+        raise PipelineError(
+            f"the best trial ran under experiment={experiment}, whose settings are not known here; write its contender "
+            "by hand, from the parameters of its run"
+        )
+    space = typed.get("space", model if experiment == "equal_effort" else "default")
+    return model if space == "${model}" else str(space)
+
+
+def kept_by_space(space: str) -> DictConfig:
+    """Returns what a space sets beside what is drawn."""
+    loader = GlobalHydra.instance().config_loader()
+    config = loader.load_configuration(f"space/{space}", overrides=[], run_mode=RunMode.RUN)
     plain: Any = OmegaConf.to_container(config)
     return OmegaConf.create({key: value for key, value in plain.items() if key not in ("tune", "hydra")})
 
 
-def contender_of(typed: Mapping[str, Any]) -> str:
-    """Returns the YAML of a contender: its groups, what the space of its model keeps, what a contender that was tried
-    sets, and what was drawn."""
+def chosen_and_set(typed: Mapping[str, Any]) -> tuple[dict[str, Any], DictConfig]:
+    """Returns the choices of groups of a trial, and its settings: what its space keeps, what a contender that was tried
+    sets, and what was typed or drawn, each before the next. Raises PipelineError as `space_of`."""
     groups, tried = of_contender(typed["contender"]) if "contender" in typed else ({}, {})
-    chosen = dict(typed) | groups
-    config: Any = OmegaConf.merge(kept_by_space(chosen["model"]), tried)
-    for key, value in typed.items():
-        if key not in GROUPS and not any(f"{key}.".startswith(f"{name}.") for name in NOT_OF_A_CONTENDER):
+    own = {key: value for key, value in typed.items() if of_a_contender(key)}
+    prepare_composition()
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        chosen = of_recipe() | REFINED | groups | {key: value for key, value in own.items() if choices_of(key)}
+        config: Any = OmegaConf.merge(kept_by_space(space_of(typed, chosen["model"])), tried)
+    for key, value in own.items():
+        if key not in chosen:
             OmegaConf.update(config, key, value)
-    defaults = ["_self_", *({f"override /{group}": chosen[group]} for group in GROUPS if group in chosen)]
+    return chosen, config
+
+
+def contender_of(chosen: Mapping[str, Any], config: DictConfig) -> str:
+    """Returns the YAML of a contender with these choices of groups and these settings."""
+    defaults = ["_self_", *({f"override /{group}": choice} for group, choice in chosen.items())]
     return OmegaConf.to_yaml({"defaults": defaults}) + "\n" + OmegaConf.to_yaml(config)
 
 
@@ -166,20 +193,21 @@ def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
     """Writes the best of the trials asked for as the contender `file`, and returns the sentence that says so.
 
     The file is left alone where the best trial was this contender with its own settings. Raises PipelineError where no
-    trial has what is asked for, and as `best_of`.
+    trial has what is asked for, and as `best_of` and `space_of`.
     """
     trials, asked = among_first(trials_of(search), asked)
     trials = with_what_was_asked(trials, asked)
     best = best_of(trials)
-    typed, error = of_recipe() | typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
+    typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
     which = f"the least of the {len(trials)} trials that finished" + (f" and have {' '.join(asked)}" if asked else "")
     told = f"trial {best['trial']} of {search}, {error}"
     if "contender" in typed and contender_file(typed["contender"]).resolve() == file.resolve():
         return f"{told}: {which}; it is contender={typed['contender']} as it is, and no file is written"
-    head = f"# @package _global_\n# {typed['model']} on {typed['data']}: {told},\n# {which}.\n"
+    chosen, config = chosen_and_set(typed)
+    head = f"# @package _global_\n# {chosen['model']} on {chosen['data']}: {told},\n# {which}.\n"
     file.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(file) as temporary:
-        temporary.write_text(head + contender_of(typed), encoding="utf-8")
+        temporary.write_text(head + contender_of(chosen, config), encoding="utf-8")
     return f"{file}: {told}: {which}"
 
 

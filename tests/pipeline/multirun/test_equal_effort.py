@@ -14,6 +14,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
+from pipeline.compare.arms import words_of
 from pipeline.export import export
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
@@ -197,7 +198,7 @@ def test_settings_in_use_are_tried_first(run_pipeline, client, tmp_path) -> None
     assert "it is contender=mocap/echo_state as it is, and no file is written" in said
     assert own.read_bytes() == before
     write_contender(STAND_IN, tmp_path / "echo_state.yaml", ["readout=skip", "trials=1"])
-    chosen = (("data", "mocap"), ("model", "echo_state"), ("readout", "skip"))
+    chosen = (("data", "mocap"), ("model", "echo_state"), ("refine", "bptt"), ("readout", "skip"))
     written: Any = OmegaConf.load(tmp_path / "echo_state.yaml")
     assert written.defaults[1:] == [{f"override /{k}": v} for k, v in chosen]
     assert (written.model.spectral_radius, written.readout.lags) == (0.5, 4)
@@ -248,6 +249,45 @@ def test_a_search_that_typed_neither_model_nor_data_has_those_of_the_recipe(expo
     assert "# psrnn on mocap: trial" in file.read_text(encoding="utf-8")
     assert {"override /data": "mocap"} in OmegaConf.load(file).defaults
     assert OmegaConf.load(file).features.count == 7
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "+experiment=tune features.count=7",
+        "+experiment=tune data=table data.path=own.csv refine.learning_rate=2.0",
+        "+experiment=tune data=table data.path=own.csv refine=none",
+        "+experiment=tune data=swimmer model=lstm tune.space=[{key: model.units, low: 3, high: 5}] model.units=4",
+        "+experiment=tune data=mocap model=lstm space=lstm model.units=100",
+        "+experiment=tune data=mocap model=gru space='${model}' model.units=100",
+        "+experiment=equal_effort data=mocap sampler=iid kernel=matern initialise=random refine=paper",
+        "+experiment=equal_effort data=mocap model=psrnn space=gru",
+        "+experiment=equal_effort data=mocap model=echo_state readout=linear +contender=mocap/echo_state",
+    ],
+)
+def test_a_contender_composes_to_the_settings_of_its_trial(typed: str, exported, tmp_path) -> None:
+    """All groups and settings that say what is trained, whatever the search typed, drew or kept of a space."""
+    table: Any = pd.read_csv(exported)
+    table["overrides"] = typed
+    table.to_csv(exported, index=False)
+    file = tmp_path / "contender" / "own" / "found.yaml"
+    GlobalHydra.instance().clear()
+    write_contender(str(exported), file)
+    with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        trial = compose("config", [*words_of(typed), "readout.direct=0", "tracking.parent=x"])
+        own = compose("config", [f"hydra.searchpath=[file://{tmp_path}]", "+contender=own/found", "readout.direct=0"])
+    assert "space" not in own
+    trained = ("data", "model", "readout", "refine", "initialise", "kernel", "sampler", "features", "dtype", "update")
+    assert {key: own[key] for key in trained} == {key: trial[key] for key in trained}
+
+
+def test_no_contender_is_written_of_a_search_whose_settings_are_not_known(exported, tmp_path) -> None:
+    table: Any = pd.read_csv(exported)
+    table["overrides"] = "+experiment=mine data=mocap model.units=4"
+    table.to_csv(exported, index=False)
+    with pytest.raises(PipelineError, match=r"ran under experiment=mine, whose settings are not known here; write its"):
+        write_contender(str(exported), tmp_path / "gru.yaml")
+    assert not (tmp_path / "gru.yaml").exists()
 
 
 def test_the_best_trial_is_the_one_of_least_error_on_one_data_set(exported, tmp_path) -> None:
