@@ -49,10 +49,16 @@ def words_of(overrides: str) -> list[str]:
     return OVERRIDE.split(overrides)
 
 
-def data_of(tags: Mapping[str, str]) -> tuple[str, str]:
-    """Returns what tells the data sets of jobs apart: their name, and the file that was given, as two may have one
-    name. tags: of a job."""
-    return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", "")
+def data_of(tags: Mapping[str, str]) -> tuple[str, str, str]:
+    """Returns what tells the data of jobs apart: their name; the file that was given, as two may have one name; and
+    their checksum, which differs where parts are drawn by another seed, or a file was changed. tags: of a job."""
+    return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", ""), tags["data.checksum"]
+
+
+def differing(jobs: Sequence[Mapping[str, str]], section: str) -> list[str]:
+    """Returns the keys of a section in which what jobs were `given` differs."""
+    keys = sorted({key for job in jobs for key in job if key.startswith(f"{section}.")})
+    return [key for key in keys if len({job.get(key) for job in jobs}) > 1]
 
 
 def given(overrides: Sequence[str]) -> dict[str, str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from itertools import groupby
 from pathlib import Path
 
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 
-from pipeline.compare.arms import data_of
+from pipeline.compare.arms import GIVEN, data_of, differing
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.systems.registry import function, system
@@ -32,9 +34,9 @@ def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[Mlflo
 
 
 def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
-    """Returns the jobs in groups of one data set, by their names. Errors on unlike data cannot be compared, so each
-    group has a best job of its own. Parts that `data.seed` draws anew are of one data set."""
-    groups: dict[tuple[str, str], list[MlflowRun]] = {}
+    """Returns the jobs in groups of the same data, by the names of these. Errors on unlike data cannot be compared, so
+    each group has a best job of its own. Parts that `data.seed` draws anew are unlike data of one name."""
+    groups: dict[tuple[str, str, str], list[MlflowRun]] = {}
     for child in children:
         groups.setdefault(data_of(child.data.tags), []).append(child)
     return [groups[name] for name in sorted(groups)]
@@ -71,8 +73,8 @@ def best_to_keep(children: list[MlflowRun], comparison: Comparison) -> MlflowRun
 
 
 def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, name: str | None) -> None:
-    """Keeps for each data set the model of the best job among those whose model can be kept, and registers the model if
-    there is a name.
+    """Keeps for the jobs on the same data the model of the best one among those whose model can be kept, and registers
+    the model if there is a name.
 
     Raises PipelineError where there is a name and the jobs make no model, their data differ, or the best job has no
     model.
@@ -116,15 +118,29 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
 
 
 def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: Comparison) -> str:
-    """Says in a line for each data set which job is the best on the validation part. A second line says how its model
-    predicts, where the model is logged and its system says so."""
+    """Says in a line for each data set which job is the best on the validation part, or that none is, where the jobs
+    ran on unlike data of one name. A second line says how the best model predicts, where the model is logged and its
+    system says so."""
     lines = []
-    for group in by_data(children):
-        best, error = best_child(group, comparison)
-        data, word = best.data.tags["data"], comparison.word
-        lines.append(f"best on {data}: {best.info.run_name}, validation {word} {error:.4g}")
-        if comparison.predicted is None:
-            continue
-        if logged_model_of(client, best.info.run_id) is not None:
-            lines.append(function(comparison.predicted)(best))
+    for _, of_one_name in groupby(by_data(children), key=lambda group: data_of(group[0].data.tags)[:2]):
+        first, *others = of_one_name
+        lines += [none_is_best([first, *others])] if others else best_of_data(client, first, comparison)
     return "\n".join(lines)
+
+
+def none_is_best(groups: list[list[MlflowRun]]) -> str:
+    """Returns the line that says why no job is the best of several groups of one name, with the settings of the data
+    in which the jobs differ."""
+    jobs = [child.data.tags for group in groups for child in group]
+    settings = differing([json.loads(tags.get(GIVEN, "{}")) for tags in jobs], "data")
+    differ = f" ({', '.join(settings)})" if settings else ""
+    return f"no best on {jobs[0]['data']}: the jobs ran on unlike parts of it{differ}, whose errors cannot be compared"
+
+
+def best_of_data(client: MlflowClient, group: list[MlflowRun], comparison: Comparison) -> list[str]:
+    """Returns the lines that say which of the jobs on the same data is the best, and how its model predicts."""
+    best, error = best_child(group, comparison)
+    said = f"best on {best.data.tags['data']}: {best.info.run_name}, validation {comparison.word} {error:.4g}"
+    if comparison.predicted is None or logged_model_of(client, best.info.run_id) is None:
+        return [said]
+    return [said, function(comparison.predicted)(best)]

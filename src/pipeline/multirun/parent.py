@@ -20,7 +20,7 @@ from pipeline.compare.words import Summary
 from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.locks import file_lock
 from pipeline.host.process import command_line
-from pipeline.multirun.best import best_child, best_in_words, keep_best, log_best
+from pipeline.multirun.best import best_child, best_in_words, by_data, keep_best, log_best
 from pipeline.multirun.checks import planned
 from pipeline.multirun.sweep_mark import sweep_mark
 from pipeline.multirun.trials import trial_table
@@ -246,7 +246,7 @@ def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: C
     for path, figure in summary.figures.items():
         run.figure(figure, path)
     words = ""
-    if comparison is not None and not studies and jobs["data"].nunique() == 1:
+    if comparison is not None and not studies and len(by_data(children)) == 1:
         words = f"\n\nBest by validation {comparison.word}: {best_child(children, comparison)[0].info.run_name}"
     run.describe(f"{name}\n\n{summary.text}{words}\n")
     print(f"\n{name}\n\n{aligned(summary.text)}\n")

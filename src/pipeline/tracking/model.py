@@ -107,7 +107,7 @@ def load_model(uri: str, **settings: Any) -> Any:
 def keep_model(run: Run, model: TrainedModel, tracking: Any, comparison: Comparison) -> str | None:
     """Logs parameters and model as `tracking.log_model` says; returns the model's URI if there is one.
 
-    true: both. best, in a multirun: the parameters if no sibling on the same data set has a better `model.error` so
+    true: both. best, in a multirun: the parameters if no sibling on the same data has a better `model.error` so
     far, in place of that sibling's; the parent logs the model of the best at its end. false: neither. A single run
     registers its model under `tracking.register`; of a multirun the parent registers the best.
     """
@@ -154,8 +154,8 @@ def log_parameters(run: Run, model: TrainedModel, folder: Path) -> None:
 
 
 def keep_if_best(run: Run, model: TrainedModel, parent: str, comparison: Comparison) -> None:
-    """Keeps the parameters of a job where they are the best so far of its parent's jobs on the same data set, in place
-    of those of the best before."""
+    """Keeps the parameters of a job where they are the best so far of its parent's jobs on the same data, in place of
+    those of the best before. A job that ran before its file was changed is none of these."""
     found = run.client.search_runs(
         [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.{BEST_SO_FAR} != ''"
     )

@@ -176,7 +176,7 @@ def test_studies_have_no_model_to_register(client) -> None:
 
 def test_two_tables_of_one_name_are_two_data_sets() -> None:
     def job(path: str) -> Any:
-        tags = {"data": "table", "given": json.dumps({"data.path": path, "seed": "1"})}
+        tags = {"data": "table", "data.checksum": path, "given": json.dumps({"data.path": path, "seed": "1"})}
         return SimpleNamespace(data=SimpleNamespace(tags=tags))
 
     groups = best.by_data([job("a/table.csv"), job("b/table.csv"), job("a/table.csv")])
@@ -188,8 +188,7 @@ def test_of_each_data_set_the_best_job_is_kept_and_none_is_the_best_of_all(clien
     sweep = Run(client, client.create_run(client.create_experiment("two"), tags={"best.run": "0a"}).info.run_id)
     errors = [("hard", 3.0), ("hard", 2.0), ("easy", 0.2), ("easy", 0.1)]
     for data, error in errors:
-        parts = f"{data}, drawn for {error}"  # as data.seed draws them
-        tags = {"mlflow.parentRunId": sweep.id, "data": data, "data.checksum": parts, "validation_mse": str(error)}
+        tags = {"mlflow.parentRunId": sweep.id, "data": data, "data.checksum": data, "validation_mse": str(error)}
         job = Run(client, client.create_run(sweep.experiment_id, run_name=f"{data}-{error}", tags=tags).info.run_id)
         model: Any = SimpleNamespace(error=error, write=lambda folder: (folder / "weights").write_text("1"))
         keep_if_best(job, model, sweep.id, FORECASTS)
@@ -206,6 +205,41 @@ def test_of_each_data_set_the_best_job_is_kept_and_none_is_the_best_of_all(clien
     assert [line.split(",")[0] for line in best_in_words(client, children, FORECASTS).splitlines()] == [
         "best on easy: easy-0.1", "best on hard: hard-2.0",
     ]  # fmt: skip
+
+
+def job_of(sweep: Run, error: float, **tags: str) -> None:
+    """A job that finished on `walks` and offers its model."""
+    own = {"mlflow.parentRunId": sweep.id, "data": "walks", "validation_mse": str(error), **tags}
+    found = sweep.client.create_run(sweep.experiment_id, run_name=f"{tags['data.checksum']}-{error}", tags=own)
+    model: Any = SimpleNamespace(error=error, write=lambda folder: (folder / "weights").write_text("1"))
+    keep_if_best(Run(sweep.client, found.info.run_id), model, sweep.id, FORECASTS)
+
+
+def test_jobs_on_unlike_parts_of_one_data_set_have_no_best_and_each_part_keeps_a_model(client, monkeypatch) -> None:
+    """The parts that data.seed=1 draws are the easier ones, which says nothing of its jobs."""
+    sweep = Run(client, client.create_run(client.create_experiment("parts"), tags={"best.run": "0a"}).info.run_id)
+    for seed, error in (("0", 3.0), ("0", 2.0), ("1", 0.2), ("1", 0.1)):
+        job_of(sweep, error, given=json.dumps({"data.seed": seed, "seed": str(error)}), **{"data.checksum": seed})
+    children = parent.children_of(client, sweep)
+    assert {run.info.run_name for run in children if BEST_SO_FAR in run.data.tags} == {"0-2.0", "1-0.1"}
+    logged: list[str] = []
+    monkeypatch.setattr(best, "log_best_model", lambda _, found, *__: logged.append(found.info.run_name))
+    keep_best(sweep, children, FORECASTS, None)
+    assert logged == ["0-2.0", "1-0.1"]
+    log_best(sweep, children, FORECASTS, tested=True, whole=True)
+    found = client.get_run(sweep.id).data
+    assert [name for name in (*found.tags, *found.metrics, *found.params) if name.startswith("best")] == []
+    assert best_in_words(client, children, FORECASTS) == (
+        "no best on walks: the jobs ran on unlike parts of it (data.seed), whose errors cannot be compared"
+    )
+
+
+def test_a_job_on_the_file_as_it_was_does_not_keep_the_model_of_a_new_one_away(client) -> None:
+    sweep = Run(client, client.create_run(client.create_experiment("changed")).info.run_id)
+    for checksum, error in (("old", 0.1), ("new", 2.0)):
+        job_of(sweep, error, job="0", **{"data.checksum": checksum})
+    children = parent.children_of(client, sweep)
+    assert [(run.info.run_name, BEST_SO_FAR in run.data.tags) for run in children] == [("new-2.0", True)]
 
 
 @pytest.mark.parametrize("kept", [0, 1])
