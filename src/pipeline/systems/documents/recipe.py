@@ -66,12 +66,14 @@ def noise_of(settings: DocumentsConfig) -> str:
     return " ".join(word for word in words if word)
 
 
-def names_of_run(settings: DocumentsConfig, job: Job) -> Named:
-    """Returns what the run is called and tagged with."""
+def names_of_run(settings: DocumentsConfig, job: Job, read: Read) -> Named:
+    """Returns what the run is called and tagged with, and what other data that hidden words are learned from have."""
     arm, cue = arm_of(settings, job), str(settings.data.get("cue", "")) if isinstance(settings.data, dict) else ""
     tags = {"arm": arm, "task": settings.documents.task, "cue": cue}
     experiment = str(job.choices.get("experiment") or settings.recipe)
-    return Named(experiment, words=["-".join(WORDS.findall(arm)), *([cue] if cue else [])], tags=tags)
+    content = "" if read.guessed.checksum == read.data.checksum else read.guessed.checksum
+    words = ["-".join(WORDS.findall(arm)), *([cue] if cue else [])]
+    return Named(experiment, words=words, tags=tags, content=content)
 
 
 def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scored:
@@ -142,7 +144,7 @@ def train(settings: DocumentsConfig, job: Job) -> float:
         vocabulary = vocabulary_of(settings, read)
     with clock.stage("plan"):
         loaded = prepare(settings, read, vocabulary, device)
-    with study(settings, job, told_of(read), device, clock, names_of_run(settings, job)) as here:
+    with study(settings, job, told_of(read), device, clock, names_of_run(settings, job, read)) as here:
         refuse_another(vocabulary, here.folder)
         log_data(here, loaded)
         return stages(settings, job, loaded, here)

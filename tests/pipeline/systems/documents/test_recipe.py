@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import mlflow
 import numpy as np
@@ -23,8 +25,9 @@ from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
 from pipeline.systems.documents import baselines, fitting
 from pipeline.systems.documents.comparison import columns
+from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Read, check_answers
-from pipeline.systems.documents.recipe import described, told_of
+from pipeline.systems.documents.recipe import described, names_of_run, told_of
 from pipeline.systems.documents.servable import table_of
 
 SMALL = (
@@ -284,6 +287,18 @@ def test_a_run_that_learns_from_a_stand_in_before_is_one() -> None:
     told = {(a.stand_in, b.stand_in): told_of(Read(a, b)).stand_in for a in (data, stand_in) for b in (data, stand_in)}
     assert told == {(False, False): False, (False, True): True, (True, False): True, (True, True): True}
     assert told_of(Read(data, stand_in)).checksum == data.checksum
+
+
+def test_a_run_is_another_one_where_other_data_that_it_learns_from_before_changed() -> None:
+    """A run that learns from its own data alone is known by their checksum, as it was."""
+    data, *others = (
+        SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3, seed=seed).load()
+        for seed in range(3)
+    )
+    settings, job = DocumentsConfig(attention={}), cast("Any", SimpleNamespace(choices={"attention": "distance"}))
+    contents = [names_of_run(settings, job, Read(data, guessed)).content for guessed in (data, *others)]
+    assert contents == ["", *(other.checksum for other in others)]
+    assert len(set(contents)) == 3
 
 
 @pytest.mark.parametrize(("part", "what"), [
