@@ -209,8 +209,14 @@ class Fit:
 
     @torch.no_grad()
     def _measured(self, train: float | None) -> dict[str, float]:
+        """Returns the values of a row, those of the first rank on all: each may have rounded its own otherwise, and a
+        rank that ended earlier would leave the others waiting."""
         values = {} if train is None else {self.measures.training: train}
-        return values | dict(self.measures.evaluate())
+        values |= dict(self.measures.evaluate())
+        told = torch.tensor(list(values.values()), dtype=torch.float64, device=self.stepper.device)
+        if values:
+            take_from_first_rank([told])
+        return dict(zip(values, told.tolist(), strict=True))
 
     def _mark(self) -> None:
         """Marks the place that the next step back leads to."""

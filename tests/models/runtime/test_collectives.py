@@ -95,6 +95,11 @@ def test_all_ranks_keep_the_model_of_the_first(tmp_path: Path) -> None:
     agree([first, second], {"weight": first["unlike"]}, rtol=0, atol=0)
 
 
+def test_all_ranks_decide_by_the_scores_of_the_first(tmp_path: Path) -> None:
+    for found in on_ranks(rank_work.ended_by_unlike_scores, tmp_path):
+        assert found == {"values": [2.0, 1.0, 1.0, 1.0], "best": 1}
+
+
 def test_rows_text_and_bytes(tmp_path: Path) -> None:
     first, second = on_ranks(rank_work.shared, tmp_path)
     assert (first["rows"], second["rows"]) == ((0, 3), (3, 7))
