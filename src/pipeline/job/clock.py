@@ -45,6 +45,15 @@ class Clock:
         ones are left out of them, as those of waiting for it."""
         self.begun = [start - seconds for start in self.begun]
 
+    @contextmanager
+    def left_out(self) -> Iterator[None]:
+        """Leaves the seconds of the block out of the stages that run now."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent_before(begun - time.monotonic())
+
     def add(self, seconds: Mapping[str, float]) -> None:
         """Adds the seconds of stages that had a clock of their own to those of the stages here."""
         for name, value in seconds.items():

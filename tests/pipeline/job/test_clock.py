@@ -1,6 +1,7 @@
 """Stages: named on the screen as they begin, and timed whether they are or not."""
 
 import math
+import time
 
 import pytest
 
@@ -15,6 +16,17 @@ def test_a_stage_is_timed_and_named_where_it_is_to_be_said(
     with clock.stage("fit", said=said):
         pass
     assert (list(clock.seconds), capsys.readouterr().out) == (["fit"], shown)
+
+
+def test_what_is_left_out_of_a_stage_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, clock = [0.0], Clock()
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with clock.stage("outer"), clock.stage("inner"):
+        now[0] += 3
+        with clock.left_out():
+            now[0] += 40
+        now[0] += 2
+    assert clock.seconds == {"inner": 5, "outer": 5}
 
 
 def test_a_stage_counts_what_was_spent_on_it_before_and_no_other_stage_does() -> None:

@@ -17,6 +17,7 @@ from models.psrnn.kronecker import KroneckerPreconditioner
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from pipeline.host.errors import PipelineError
+from pipeline.job.clock import Clock
 from pipeline.job.curve import Decision, EpochRow, Measures, Progress
 from pipeline.job.curve_report import log_row
 from pipeline.job.dropout import drops_units
@@ -91,6 +92,14 @@ def logged(study: Study, watch: Listener) -> Listener:
     return log
 
 
+def errors_by_epoch(error: Callable[[MaskedSequences], float], parts: Parts, clock: Clock) -> dict[str, float]:
+    """Returns the errors of a row of the curve beside the training error. The test part decides nothing, so that the
+    seconds of scoring it are none of training."""
+    validation = error(parts.validation)
+    with clock.left_out():
+        return {"validation_mse": validation, "test_mse": error(parts.test)}
+
+
 def refine(settings: PsrnnConfig, parts: Parts, first: Initialised, study: Study, watch: Listener) -> Progress:
     """Trains all that is trained by gradient in place; the model keeps its best parameters. Returns the learning curve.
 
@@ -119,8 +128,8 @@ def refine(settings: PsrnnConfig, parts: Parts, first: Initialised, study: Study
         chosen,
         generator=generator(settings.seed, "order"),
         measures=Measures(
-            lambda: {"validation_mse": error(parts.validation), "test_mse": error(parts.test)},
-            logged(study, watch), decides=DECIDES, training="train_mse",
+            lambda: errors_by_epoch(error, parts, study.clock), logged(study, watch), decides=DECIDES,
+            training="train_mse",
         ),
         preconditioner=KroneckerPreconditioner(damping=refinement.damping) if by_kronecker else None,
         path=study.folder / "bptt.npz",
