@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from tqdm import tqdm
 
 from data.base import DataError
@@ -111,7 +112,10 @@ def mark_of(settings: ExpertsConfig, loaded: Loaded, base: TextPairs) -> str:
     sections = asdict(settings)
     named = {name: sections[name] for name in ("experts", "adapter", "translator", "vocabulary", "sampling", "fit")}
     own = without(named, ("experts.variant", *idle(settings.experts.arm)))
-    parts = (own, settings.seed, settings.dtype, base.checksum, loaded.vocabulary.digest, loaded.device.type)
+    parts = (
+        own, settings.seed, settings.dtype, base.checksum, loaded.vocabulary.digest, loaded.device.type,
+        torch.get_num_threads(),  # sums are rounded by them
+    )  # fmt: skip
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

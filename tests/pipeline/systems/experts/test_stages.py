@@ -179,6 +179,16 @@ def test_what_was_learned_with_another_vocabulary_is_not_taken(data: TextPairs, 
     assert (fewer.tags == vocabulary.tags, len(marks)) == (True, 2)
 
 
+def test_what_was_learned_with_another_number_of_threads_is_not_taken(
+    data: TextPairs, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, marks = Loaded(data, vocabulary, Encoded({}, {}), torch.device("cpu")), list[str]()
+    for threads in (1, 2, 1):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        marks.append(mark_of(ExpertsConfig(experts=MixtureConfig(arm="dense")), loaded, data))
+    assert marks[0] == marks[2] != marks[1]
+
+
 @pytest.mark.usefixtures("store")
 def test_simple_translations_are_scored_once_for_equal_data(data: TextPairs, monkeypatch: pytest.MonkeyPatch) -> None:
     small, asked = data.shortened(train=4, held=2), []

@@ -47,6 +47,16 @@ def test_a_recogniser_is_the_same_whatever_corrects_what_it_reads(tmp_path: Path
     assert len(marks) == 1
 
 
+def test_a_part_that_was_trained_with_another_number_of_threads_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = SimpleNamespace(augment="none")
+    settings, data = SimpleNamespace(forms=own, seed=0, dtype="float32"), SimpleNamespace(checksum="a")
+    marks = list[str]()
+    for threads in (1, 2, 1):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        marks.append(parts.mark_of(cast("Any", settings), cast("Any", data), torch.device("cpu"), {}))
+    assert marks[0] == marks[2] != marks[1]
+
+
 def test_a_run_that_waited_for_a_part_counts_the_making_once(tmp_path: Path, monkeypatch) -> None:
     now, clock = [0.0], Clock()
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

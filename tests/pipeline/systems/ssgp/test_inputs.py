@@ -88,6 +88,14 @@ def test_each_matter_of_an_autoencoder_names_another_one() -> None:
     assert mark_of(fifty_rows(), OWN, 5) in marks
 
 
+def test_an_autoencoder_of_another_number_of_threads_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = list[str]()
+    for threads in (1, 2, 1):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        marks.append(mark_of(fifty_rows(), OWN, 5))
+    assert marks[0] == marks[2] != marks[1]
+
+
 def test_a_file_of_another_autoencoder_is_refused(tmp_path: Path) -> None:
     checkpoint.save(tmp_path / "trained.npz", {"weight": torch.zeros(2)}, {})
     with pytest.raises(PipelineError, match=r"trained\.npz is a checkpoint of another model"):

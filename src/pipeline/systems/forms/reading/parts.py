@@ -132,7 +132,8 @@ def moved_of(settings: FormsConfig, data: HandwrittenForms) -> Moved | None:
 
 def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device, sections: Any) -> str:
     """Returns the fingerprint of all that a part follows from."""
-    parts = (data.checksum, sections, settings.forms.augment, settings.seed, settings.dtype, device.type)
+    threads = torch.get_num_threads()  # sums are rounded by them
+    parts = (data.checksum, sections, settings.forms.augment, settings.seed, settings.dtype, device.type, threads)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
