@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from models.forecasting.estimators.input import TAIL, as_range
 from models.forecasting.index.steps import months_apart, step_of, times_in
+from models.numerics.standardisation import ROUNDING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,11 +20,16 @@ MOST_HARMONICS = 3
 
 class Cycle(NamedTuple):
     """Says where in a cycle times lie: phase (time,) of a DatetimeIndex, from 0 to 1, its length in seconds, and of how
-    many multiples of its frequency there are a sine and a cosine (harmonics)."""
+    many multiples of its frequency there are a sine and a cosine at most (harmonics)."""
 
     phase: Callable[[Any], np.ndarray]
     seconds: float
     harmonics: int
+
+    def harmonics_at(self, step: float) -> int:
+        """Returns how many multiples of its frequency rows of a step in seconds tell apart: at least 1, and those below
+        half the frequency of the rows. Of a step of 0, which nobody knows, it is `harmonics`."""
+        return most_harmonics(self.seconds / step, self.harmonics) if step else self.harmonics
 
 
 DAY = 86400.0
@@ -43,9 +50,23 @@ CYCLES = {
 
 
 def waves(phase: np.ndarray, harmonics: int) -> np.ndarray:
-    """Returns sin(2πkφ) and cos(2πkφ) for k = 1 … harmonics: (time, 2·harmonics). phase φ (time,)."""
+    """Returns sin(2πkφ) and cos(2πkφ) for k = 1 … harmonics: (time, 2·harmonics). phase φ (time,).
+
+    A number that is 0 but for rounding is 0, since a column of such numbers would be given their spread as its unit.
+    """
     angles = 2 * np.pi * phase[:, np.newaxis] * np.arange(1, harmonics + 1)
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+    both = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+    return np.where(np.abs(both) < ROUNDING, 0.0, both)
+
+
+def most_harmonics(rows: float, most: int = MOST_HARMONICS) -> int:
+    """Returns how many multiples of the frequency of a cycle of so many rows lie below half the frequency of the rows,
+    1 to `most`.
+
+    At half of it a wave may be 0 in each row, and those beyond are the same in each row as one below (aliasing), though
+    at other times, after a change of clocks, they are not.
+    """
+    return max(1, min(most, math.ceil(rows / 2) - 1))
 
 
 def wave_names(cycle: str, harmonics: int) -> list[str]:
@@ -63,7 +84,7 @@ def season_waves(rows: np.ndarray, season: int) -> np.ndarray:
 
 def season_harmonics(season: int) -> int:
     """Returns how many harmonics a season of so many rows has here: 1 to 3, below half of it."""
-    return max(1, min(MOST_HARMONICS, (season - 1) // 2))
+    return most_harmonics(season)
 
 
 class RowClock(NamedTuple):
@@ -175,15 +196,14 @@ PLACES: dict[str, Callable[[Any], np.ndarray]] = {
 }  # of times, on the scale of each unit of a clock
 
 
-def calendar_waves(index: Any, cycles: Sequence[str]) -> np.ndarray:
-    """Returns the waves of the named cycles at the times of an index: (time, wave).
+def calendar_waves(index: Any, cycles: Sequence[str], step: float) -> np.ndarray:
+    """Returns the waves of the named cycles at the times of an index: (time, wave). step: as of `Cycle.harmonics_at`.
 
     Raises ValueError for an index without times.
     """
-    if not cycles:
-        return np.zeros((0 if index is None else len(index), 0))
     times = needed_times(index)
-    return np.concatenate([waves(CYCLES[name].phase(times), CYCLES[name].harmonics) for name in cycles], axis=1)
+    found = [CYCLES[name] for name in cycles]
+    return np.concatenate([waves(cycle.phase(times), cycle.harmonics_at(step)) for cycle in found], axis=1)
 
 
 def needed_times(index: Any) -> pd.DatetimeIndex:
@@ -197,9 +217,9 @@ def needed_times(index: Any) -> pd.DatetimeIndex:
     return times
 
 
-def names_of_waves(cycles: Sequence[str], season: int | None) -> list[str]:
+def names_of_waves(cycles: Sequence[str], step: float, season: int | None) -> list[str]:
     """Returns the names of the columns of `calendar_waves`, and then of `season_waves` where there is a season."""
-    harmonics = {name: CYCLES[name].harmonics for name in cycles}
+    harmonics = {name: CYCLES[name].harmonics_at(step) for name in cycles}
     if season is not None:
         harmonics["season"] = season_harmonics(season)
     return [name for cycle, count in harmonics.items() for name in wave_names(cycle, count)]
@@ -210,11 +230,18 @@ def cycles_that_fit(index: Any) -> tuple[str, ...]:
 
     A cycle is told apart by at least four rows. Raises ValueError for an index without times.
     """
-    times = needed_times(index)
-    if len(times) < 2:
+    step = seconds_apart(index)
+    if not step:
         return ()
-    seconds = (times.as_unit("ns").asi8 - times.as_unit("ns").asi8[0]) / 1e9
-    step, span = float(np.median(np.diff(seconds))), float(seconds[-1])
-    if step <= 0:
-        return ()
+    times = needed_times(index).as_unit("ns").asi8
+    span = int(times[-1] - times[0]) / 1e9
     return tuple(name for name, cycle in CYCLES.items() if 4 * step <= cycle.seconds <= span / 2)
+
+
+def seconds_apart(index: Any) -> float:
+    """Returns the median step between the times of an index in seconds, and 0 where it is not above 0 or there is none.
+
+    Raises ValueError for an index without times.
+    """
+    times = needed_times(index)
+    return max(0.0, float(np.median(np.diff(times.as_unit("ns").asi8)))) / 1e9 if len(times) > 1 else 0.0

@@ -16,7 +16,9 @@ from models.forecasting.estimators.calendar import (
     clock_of,
     cycles_that_fit,
     names_of_waves,
+    needed_times,
     season_waves,
+    seconds_apart,
 )
 from models.forecasting.estimators.input import Rows, called_otherwise, is_label
 from models.forecasting.frame import NEXT_ROW
@@ -29,6 +31,7 @@ class Columns(NamedTuple):
     targets: those that are forecast. others: those that are observed beside them, and forecast where steps feed on
     one another. known: the covariates, whose values to come are given. cycles, season: what is known of every row
     without being given, see `models.forecasting.estimators.calendar`. clock: which number a row has in its season.
+    step: of the rows fitted to, in seconds, where there are cycles; 0 in files of before, which have all harmonics.
     """
 
     targets: tuple[Any, ...]
@@ -37,6 +40,7 @@ class Columns(NamedTuple):
     cycles: tuple[str, ...] = ()
     season: int | None = None
     clock: RowClock = RowClock()
+    step: float = 0.0
 
     @property
     def observed(self) -> tuple[Any, ...]:
@@ -56,12 +60,12 @@ class Columns(NamedTuple):
     @property
     def leads(self) -> int:
         """Returns how many columns of a row as the model sees it tell of the row after it."""
-        return len(self.known) + len(names_of_waves(self.cycles, self.season))
+        return len(self.known) + len(names_of_waves(self.cycles, self.step, self.season))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Returns the names of the columns as the model sees them: what is known of the row after is called so."""
-        led = (*self.known, *names_of_waves(self.cycles, self.season))
+        led = (*self.known, *names_of_waves(self.cycles, self.step, self.season))
         return (*map(str, self.observed), *(f"{name}{NEXT_ROW}" for name in led))
 
     def known_rows(self, covariates: np.ndarray, index: Any, *, first: int) -> np.ndarray:
@@ -69,7 +73,7 @@ class Columns(NamedTuple):
 
         covariates (time, known); index: of the rows; first: the number of the first of them in its series.
         """
-        parts = [covariates, calendar_waves(index, self.cycles)] if self.cycles else [covariates]
+        parts = [covariates, calendar_waves(index, self.cycles, self.step)] if self.cycles else [covariates]
         if self.season is not None:
             parts.append(season_waves(self.clock.row_numbers(index, len(covariates), first=first), self.season))
         return np.concatenate(parts, axis=1)
@@ -125,7 +129,9 @@ def columns_of(rows: Rows, *, target: Any, covariates: Any, calendar: Any, seaso
         raise ValueError("every column is a covariate; leave one to forecast")
     others = tuple(label for label in free if label not in targets)
     longest = max(rows.groups, key=lambda group: len(group.values)).index
-    return Columns(targets, others, known, _cycles(longest, calendar), season, clock_of(longest))
+    cycles = _cycles(longest, calendar)
+    step = seconds_apart(longest) if cycles else 0.0
+    return Columns(targets, others, known, cycles, season, clock_of(longest), step)
 
 
 class FromStart(NamedTuple):
@@ -160,5 +166,6 @@ def _cycles(index: Any, calendar: Any) -> tuple[str, ...]:
                 stacklevel=7,
             )
         return cycles
-    calendar_waves(index, tuple(calendar))  # raises where there are no times
+    if calendar:
+        needed_times(index)
     return tuple(calendar)
