@@ -166,6 +166,28 @@ def test_a_backtest_takes_no_unit_of_rows_to_come() -> None:
     np.testing.assert_array_equal(*early)
 
 
+def test_one_step_predictions_take_no_unit_of_rows_to_come() -> None:
+    forecaster = each(NoStateForecaster(lags=4)).fit(shops(a=shop(0), b=SIZE * shop(1)))
+    one, other = shop(2), shop(2)
+    other.iloc[40:] = 100.0 + 20 * other.iloc[40:]
+    early = [forecaster.predict_one_step(table)[:40] for table in (one, other)]
+    np.testing.assert_array_equal(*early)
+
+
+def test_rows_that_tell_a_unit_are_not_scored() -> None:
+    forecaster = each(NoStateForecaster(lags=4)).fit(shops(a=shop(0), b=SIZE * shop(1)))
+    table = shop(2)
+    table.loc[DAYS[2:6], "sold"] = np.nan
+    told = 14  # ten values of the target
+    truth = table["sold"].to_numpy()
+    missed = truth - forecaster.predict_one_step(table)["sold"].to_numpy()
+    moved = np.diff(truth, prepend=np.nan)
+    both = ~np.isnan(missed) & ~np.isnan(moved) & (np.arange(200) >= told)
+    assert forecaster.score(table) == pytest.approx(1 - np.square(missed[both]).sum() / np.square(moved[both]).sum())
+    with pytest.raises(ValueError, match=r"differ behind the first 14, which tell a unit, so .* score; give more"):
+        forecaster.score(table[:told])
+
+
 def test_names_of_groups_tell_which_series_was_fitted_to() -> None:
     first, second = shop(0), SIZE * shop(1) + LEVEL
     named = each(NoStateForecaster(lags=4)).fit(shops(a=first, b=second))

@@ -18,7 +18,7 @@ from models.forecasting.estimators.following import following, index_ahead, know
 from models.forecasting.estimators.histories import in_order_of, read_histories
 from models.forecasting.estimators.input import Form, Rows, handed_back, of_labels, read
 from models.forecasting.estimators.learnt import learn
-from models.forecasting.estimators.own_units import first_told, lack_units, units_of_rows
+from models.forecasting.estimators.own_units import first_told, lack_units, units_of_rows, units_told_first
 from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
 from models.forecasting.estimators.scores import backtested, interval_radii, intervals, one_step, skill
 from models.forecasting.filtering import MaskedSequences
@@ -57,7 +57,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
       works in these units. A series of X has the units of the group of `fit` with its name; where `fit` had one series
       without a name, an X that is no list and has no names has those of that one. Any other has those of its own rows,
       of 10 values of a target at least that are not all alike, and one of another column: of all rows in `predict`,
-      `predict_one_step` and `score`, and in `backtest` of those before the first forecast.
+      in `backtest` of those before the first forecast, and in `predict_one_step` and `score` of as many first rows.
     * seed: of everything that is drawn.
 
     After `fit`: `forecaster_`, the model with its units; `history_`, how many rows it wants; `chosen_`, what the
@@ -153,6 +153,15 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
             return rows
         return rows._replace(groups=units_of_rows(rows.groups, self._fitted().columns, first))
 
+    def _told_first(self, rows: Rows) -> tuple[Rows, list[int]]:
+        """Returns series of X with units, and how many of the first rows of each tell its own: 0 of those that `fit`
+        knows."""
+        if not lack_units(rows.groups, self._positions):
+            return rows, [0] * len(rows.groups)
+        least = first_told(self.history_, lack=True)
+        groups, firsts = units_told_first(rows.groups, self._fitted().columns, least)
+        return rows._replace(groups=groups), firsts
+
     def _positions_of(self, rows: Rows | None) -> tuple[dict[Any, Position], Form]:
         learnt = self._fitted()
         if rows is None:
@@ -213,9 +222,10 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         """Returns the prediction of each row of X from the rows before it, in the form of X, with its index.
 
         The first rows of a series, before which little was seen, are predicted by autoregressions of lower order or
-        the mean. Raises ValueError for other columns than those of `fit`, and for values too large to reckon with.
+        the mean, and are those that tell its unit where it has one of its own rows. Raises ValueError for other columns
+        than those of `fit`, and for values too large to reckon with.
         """
-        rows, learnt = self._with_units(self._histories(X)), self._fitted()
+        rows, learnt = self._told_first(self._histories(X))[0], self._fitted()
         keys, indices = zip(*((group.key, group.index) for group in rows.groups), strict=True)
         found = handed_back(one_step(learnt, rows), keys, indices, learnt.columns.targets, rows.form)
         return in_order_of(found, X, rows.form)
@@ -225,10 +235,11 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
 
         Both are mean squared errors of all targets over the entries that were observed, and were in the row before too,
         in standard deviations (`standardise` says of what), so that no unit outweighs another. 1 is perfect, 0 as good
-        as the last value, and below 0 is worse: higher is better. Raises ValueError for other columns, for values too
-        large to be squared, and where nothing changes from row to row.
+        as the last value, and below 0 is worse: higher is better. Rows that tell the unit of a series that has that of
+        its own rows are not scored. Raises ValueError for other columns, for values too large to be squared, and where
+        nothing changes from row to row.
         """
-        return skill(self._fitted(), self._with_units(self._histories(X)))
+        return skill(self._fitted(), *self._told_first(self._histories(X)))
 
     def backtest(self, X: Any, *, horizon: int = 24, first: int | None = None, step: int = 1) -> BacktestResult:
         """Returns forecasts from many rows of X beside what came, with the model as it is: see

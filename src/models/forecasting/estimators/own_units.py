@@ -107,6 +107,25 @@ def units_of_rows(groups: Sequence[Group], columns: Columns, first: int | None) 
     ]
 
 
+def units_told_first(groups: Sequence[Group], columns: Columns, least: int) -> tuple[list[Group], list[int]]:
+    """Returns the series, those without units with those of their first rows, and how many rows these are: the fewest
+    that tell a unit, at least `least` of them where there are so many, and 0 of series that have units.
+
+    Raises ValueError where not even all rows tell one.
+    """
+    firsts = [0 if group.units is not None else _rows_that_tell(group, columns, least) for group in groups]
+    pairs = zip(groups, firsts, strict=True)
+    return [units_of_rows([group], columns, first)[0] for group, first in pairs], firsts
+
+
+def _rows_that_tell(group: Group, columns: Columns, least: int) -> int:
+    """Returns how many of the first rows of a series tell its unit, at least `least`; all where fewer do not."""
+    rows = group.values[:, : len(columns.observed)]
+    counts = range(least, len(rows))
+    more = bisect_left(counts, True, key=lambda count: not _lacking(rows[:count], columns).any())
+    return min(least + more, len(rows))
+
+
 def finite_units(series: Sequence[np.ndarray]) -> Standardisation:
     """Returns the units of series (time, column). Raises ValueError for values whose standard deviation is not
     finite."""
@@ -166,10 +185,8 @@ def _needed(columns: Columns) -> np.ndarray:
 
 def _way_to_unit(group: Group, columns: Columns) -> str:
     """Returns what gives a unit to a series of which the rows seen tell none: more of them, where it has enough."""
-    rows = group.values[:, : len(columns.observed)]
-    counts = range(1, len(rows))  # the last row has nothing to forecast after it
-    place = bisect_left(counts, True, key=lambda count: not _lacking(rows[:count], columns).any())
-    return f"raise first to {counts[place]}" if place < len(counts) else "give more rows"
+    first = _rows_that_tell(group, columns, 1)
+    return f"raise first to {first}" if first < len(group.values) else "give more rows"  # to forecast what follows
 
 
 def _constant(values: np.ndarray) -> np.ndarray:

@@ -37,9 +37,9 @@ def one_step(learnt: Learnt, rows: Rows) -> list[np.ndarray]:
     return [restored(values[:, :targets], group.units) for values, group in pairs]
 
 
-def skill(learnt: Learnt, rows: Rows) -> float:
+def skill(learnt: Learnt, rows: Rows, firsts: Sequence[int]) -> float:
     """Returns 1 − MSE / MSE of the last value, over what was observed in two rows in a row, see
-    `ForecastingEstimator.score`.
+    `ForecastingEstimator.score`. firsts: how many of the first rows of each series are left out.
 
     Raises ValueError where no two rows in a row differ, and for values whose squares are no numbers.
     """
@@ -48,16 +48,20 @@ def skill(learnt: Learnt, rows: Rows) -> float:
     scales = [widened(common, group.units) for group in rows.groups]
     truths = [group.values[:, :targets] / scale for group, scale in zip(rows.groups, scales, strict=True)]
     error = np.concatenate([
-        truth[1:] - ours[1:] / scale for truth, ours, scale in zip(truths, one_step(learnt, rows), scales, strict=True)
+        (truth - ours / scale)[max(1, first) :]
+        for truth, ours, scale, first in zip(truths, one_step(learnt, rows), scales, firsts, strict=True)
     ])  # fmt: skip
-    last = np.concatenate([np.diff(truth, axis=0) for truth in truths])
+    last = np.concatenate([
+        np.diff(truth, axis=0)[max(0, first - 1) :] for truth, first in zip(truths, firsts, strict=True)
+    ])  # fmt: skip
     both = ~np.isnan(error) & ~np.isnan(last)
     with np.errstate(over="ignore", invalid="ignore"):  # which is told of below
         missed, moved = np.square(error[both]).sum(), np.square(last[both]).sum()
     if not (np.isfinite(missed) and np.isfinite(moved)):
         raise ValueError(TOO_LARGE)
     if not moved > 0:
-        raise ValueError("X has no two rows in a row that differ, so there is nothing to score")
+        behind = f" behind the first {max(firsts)}, which tell a unit" if any(firsts) else ""
+        raise ValueError(f"X has no two rows in a row that differ{behind}, so there is nothing to score; give more")
     return float(1 - missed / moved)
 
 
