@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 
 from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
@@ -19,6 +20,7 @@ from models.baselines.seasonal_naive import Seasonal, clear_season, seasonal_nai
 from models.forecasting.errors_ahead import least_ahead
 from models.forecasting.estimators.checks import season_of
 from models.forecasting.estimators.recurrent import (
+    READOUT,
     RIDGES,
     MethodEstimator,
     MethodWithReadout,
@@ -161,6 +163,15 @@ class ChosenAhead(MethodWithReadout):
     def _alone(self, problem: Problem, *, leads: int) -> Fitted:
         return least_ahead(self._method().candidates(problem), problem.validation, leads=leads)
 
+    @abstractmethod
+    def _method_of(self, chosen: Mapping[str, Any]) -> KalmanFilter | VAR:
+        """Returns the method with what was chosen in place of its choices."""
+
+    def _solved_again(self, model: Any, chosen: Mapping[str, Any], rows: MaskedSequences) -> Any:  # noqa: ARG002
+        problem = Problem(rows, rows, READOUT, torch.Generator())
+        fits = self._method_of(chosen).candidates(problem)
+        return next(fitted.model for fitted in fits if fitted.chosen["order"] == chosen["order"])
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KalmanForecaster(ChosenAhead):
@@ -178,6 +189,9 @@ class KalmanForecaster(ChosenAhead):
     def _method(self) -> KalmanFilter:
         blocks, orders = (sorted(whole_numbers(name, getattr(self, name))) for name in ("blocks", "orders"))
         return KalmanFilter(blocks=blocks, orders=orders)
+
+    def _method_of(self, chosen: Mapping[str, Any]) -> KalmanFilter:
+        return KalmanFilter(blocks=[chosen["block"]], orders=[chosen["order"]])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -203,6 +217,9 @@ class VARForecaster(ChosenAhead):
     def _method(self) -> VAR:
         return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))
 
+    def _method_of(self, chosen: Mapping[str, Any]) -> VAR:
+        return VAR(orders=[chosen["order"]], ridges=[chosen["ridge"]])
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SeasonalNaiveForecaster(MethodEstimator):
@@ -212,7 +229,7 @@ class SeasonalNaiveForecaster(MethodEstimator):
     clear. The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
-    sees_season = sees_units = False
+    sees_season = sees_units = solves_again = False
 
     def _method(self) -> Method:
         return Seasonal(season=season_of(self))
@@ -229,7 +246,7 @@ class SeasonalNaiveForecaster(MethodEstimator):
 class LastValueForecaster(MethodEstimator):
     """Forecasts the last value. Its parameters are those of `models.forecasting.estimators.estimator`."""
 
-    sees_season = sees_units = False
+    sees_season = sees_units = solves_again = False
 
     def _method(self) -> Method:
         return LastValue()

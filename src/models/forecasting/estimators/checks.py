@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from models.forecasting.estimators.covariates import check_calendar
-from models.runtime.parameters import number, one_of, shown, whole_number
+from models.runtime.parameters import number, one_of, shown, whole_number, yes_or_no
 
 STANDARDISE = ("all", "each")  # series in one unit together, or each in its own
 
@@ -31,6 +31,17 @@ def check_shared_parameters(estimator: Any) -> None:
     season_of(estimator)
     one_of("standardise", estimator.standardise, STANDARDISE)
     check_calendar(estimator.calendar)
+    check_refit(estimator)
+
+
+def check_refit(estimator: Any) -> None:
+    """Raises TypeError or ValueError for a refit that makes no sense beside the other parameters."""
+    if not yes_or_no("refit", estimator.refit):
+        return
+    if not estimator.solves_again:
+        raise ValueError(f"refit=True: {type(estimator).__name__} solves nothing; leave refit out")
+    if getattr(estimator, "readout", "linear") != "linear" or getattr(estimator, "direct", False) is not False:
+        raise ValueError("refit=True solves a linear readout alone; leave out refit, or readout and direct")
 
 
 def season_of(estimator: Any) -> int | None:

@@ -20,6 +20,7 @@ from models.forecasting.estimators.input import Form, Rows, handed_back, of_labe
 from models.forecasting.estimators.learnt import learn
 from models.forecasting.estimators.own_units import first_told, lack_units, units_of_rows, units_told_first
 from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
+from models.forecasting.estimators.refit import readout_solved_again, refitted
 from models.forecasting.estimators.scores import backtested, interval_radii, intervals, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
@@ -58,12 +59,14 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
       without a name, an X that is no list and has no names has those of that one. Any other has those of its own rows,
       of 10 values of a target at least that are not all alike, and one of another column: of all rows in `predict`,
       in `backtest` of those before the first forecast, and in `predict_one_step` and `score` of as many first rows.
+    * refit: True solves the readout, or a model that is found in closed form, again on all rows, the validation part
+      too, with the lags, ridges and orders that this part chose. Units, `validation_errors_` and the widths of
+      intervals stay those of the model before. It goes with `readout="linear"` and without `direct`.
     * seed: of everything that is drawn.
 
     After `fit`: `forecaster_`, the model with its units; `history_`, how many rows it wants; `chosen_`, what the
-    validation part chose;
-    `validation_errors_`, the mean squared error of the forecasts of the validation part by horizon, in standard
-    deviations, of this model and of naive ones.
+    validation part chose; `validation_errors_`, the mean squared error of the forecasts of the validation part by
+    horizon, in standard deviations, of this model and of naive ones.
     """
 
     target: Any = None
@@ -72,9 +75,11 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
     season: int | None = None
     validation: float = 0.1
     standardise: str = "all"
+    refit: bool = False
     seed: int = 0
     sees_season: ClassVar[bool] = True  # whether the model is told where in its season a row lies
     sees_units: ClassVar[bool] = True  # whether the units of the columns change its forecasts
+    solves_again: ClassVar[bool] = True  # whether `refit` has something to solve
 
     @abstractmethod
     def _check(self) -> None:
@@ -93,6 +98,10 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         """Returns how many rows before the validation part, of `held_out` rows, the parameters ask for."""
         return 0
 
+    def _solved_again(self, model: Any, chosen: Mapping[str, Any], rows: MaskedSequences) -> Any:
+        """Returns the model solved again on all rows, standardised, with what was chosen."""
+        return readout_solved_again(model, chosen, rows)
+
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ARG002
         """Fits the model to one series or several, and returns the estimator.
 
@@ -110,6 +119,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         check_shared_parameters(self)
         self._check()
         learnt, groups = learn(self, rows)
+        learnt = refitted(self, learnt, groups) if self.refit else learnt
         positions = positions_of(learnt.forecaster, learnt.columns, groups)
         learnt.say(self.standardise)  # may raise, where warnings are errors
         self._learnt, self._positions, self._all_rows = learnt, positions, rows
@@ -154,12 +164,9 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         return rows._replace(groups=units_of_rows(rows.groups, self._fitted().columns, first))
 
     def _told_first(self, rows: Rows) -> tuple[Rows, list[int]]:
-        """Returns series of X with units, and how many of the first rows of each tell its own: 0 of those that `fit`
-        knows."""
-        if not lack_units(rows.groups, self._positions):
-            return rows, [0] * len(rows.groups)
-        least = first_told(self.history_, lack=True)
-        groups, firsts = units_told_first(rows.groups, self._fitted().columns, least)
+        """Returns series of X with units, and how many first rows of each tell its own: 0 of those that `fit` knows."""
+        least = first_told(self.history_, lack=lack_units(rows.groups, self._positions))
+        groups, firsts = units_told_first(rows.groups, self._positions, self._fitted().columns, least)
         return rows._replace(groups=groups), firsts
 
     def _positions_of(self, rows: Rows | None) -> tuple[dict[Any, Position], Form]:

@@ -25,6 +25,7 @@ from models.runtime.saved import readable
 from models.runtime.whole_folder import folder_written_whole
 
 DESCRIPTION, NUMBERS = "estimator.json", "estimator.npz"
+HELD_OUT_FROM = "held_out_from"  # the folder of the forecaster that residuals are of, where it is another one
 Estimator = TypeVar("Estimator")
 
 
@@ -38,6 +39,9 @@ def save(estimator: Any, folder: Path) -> None:
     description = json.dumps(_description(estimator, learnt), indent=2) + "\n"
     with folder_written_whole(folder) as beside:
         save_forecaster(learnt.forecaster, beside)
+        if learnt.held_out_from is not None:
+            (beside / HELD_OUT_FROM).mkdir()
+            save_forecaster(learnt.held_out_from, beside / HELD_OUT_FROM)
         np.savez(beside / NUMBERS, allow_pickle=False, **_numbers(learnt, estimator._positions))  # pyright: ignore[reportArgumentType]
         (beside / DESCRIPTION).write_text(description, encoding="utf-8")
 
@@ -226,6 +230,7 @@ def _learnt_of(saved: Mapping[str, Any], arrays: Mapping[str, np.ndarray], folde
         {name: arrays[f"errors/{place}"] for place, name in enumerate(saved["errors"])},
         saved["season"],
         saved.get("uneven", False),
+        held_out_from=load_forecaster(folder / HELD_OUT_FROM) if (folder / HELD_OUT_FROM).is_dir() else None,
     )
 
 

@@ -45,7 +45,7 @@ class Learnt(NamedTuple):
     residuals: `residuals` for as many steps as are compared, and errors: mean squares of them in standard deviations.
     season: in rows, of the naive forecast; None where there is none. uneven: whether the rows were. ahead: where
     a naive forecast is clearly better, and behind: in which series the model is far behind one; neither is written to
-    disk.
+    disk. held_out_from: the forecaster that residuals are of, where another one was fitted to the held-out rows too.
     """
 
     forecaster: Forecaster
@@ -60,6 +60,7 @@ class Learnt(NamedTuple):
     uneven: bool = False
     ahead: Sequence[NaiveAhead] = ()
     behind: Sequence[FarBehind] = ()
+    held_out_from: Forecaster | None = None
 
     def say(self, standardise: str) -> None:
         """Warns where a naive forecast has the smaller error over the steps compared, or a clearly smaller one at
@@ -205,13 +206,14 @@ def errors_of(learnt: Learnt, horizon: int) -> dict[str, np.ndarray]:
     """Returns truth − forecast (forecast, horizon, target), NaN where not scored, of model and naive forecasts; that of
     a forecast that is not a number is infinite."""
     targets = len(learnt.columns.targets)
+    forecaster = learnt.held_out_from or learnt.forecaster
     errors: dict[str, list[np.ndarray]] = {}
     for part in learnt.held_out:
         origins = origins_of(part)
         if not len(origins):
             continue
         truth = truths(part.rows, origins, horizon, targets)
-        ours = forecasts_from(learnt.forecaster, learnt.columns, part.rows, origins, horizon)
+        ours = forecasts_from(forecaster, learnt.columns, part.rows, origins, horizon)
         forecasts = {
             "model": np.where(np.isnan(ours), np.inf, ours),
             "last value": naive_forecasts(part.rows, origins, horizon, targets=targets, season=1),

@@ -107,12 +107,16 @@ def units_of_rows(groups: Sequence[Group], columns: Columns, first: int | None) 
     ]
 
 
-def units_told_first(groups: Sequence[Group], columns: Columns, least: int) -> tuple[list[Group], list[int]]:
-    """Returns the series, those without units with those of their first rows, and how many rows these are: the fewest
-    that tell a unit, at least `least` of them where there are so many, and 0 of series that have units.
+def units_told_first(
+    groups: Sequence[Group], fitted: Mapping[Any, Position], columns: Columns, least: int
+) -> tuple[list[Group], list[int]]:
+    """Returns the series, those that lack units with those of their first rows, and how many rows these are: the fewest
+    that tell a unit, at least `least` of them where there are so many, and 0 of series that lack none.
 
     Raises ValueError where not even all rows tell one.
     """
+    if not lack_units(groups, fitted):
+        return list(groups), [0] * len(groups)
     firsts = [0 if group.units is not None else _rows_that_tell(group, columns, least) for group in groups]
     pairs = zip(groups, firsts, strict=True)
     return [units_of_rows([group], columns, first)[0] for group, first in pairs], firsts
