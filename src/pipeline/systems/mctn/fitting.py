@@ -21,7 +21,8 @@ from pipeline.systems.mctn.config import MctnConfig
 from pipeline.systems.mctn.load import Prepared
 from pipeline.systems.mctn.scores import error_of, outputs_of
 
-DECIDES = Decision("validation")
+ERROR, LOSS = "validation", "prediction"  # on the validation part; the second is of predictions alone
+DECIDES = {"score": Decision(ERROR), "binary": Decision(ERROR, ties=LOSS), "class": Decision(ERROR, ties=LOSS)}
 
 
 class Fitted(NamedTuple):
@@ -34,7 +35,7 @@ class Fitted(NamedTuple):
     @property
     def validation(self) -> float:
         """Returns the validation error of the weights that are kept."""
-        return self.progress.kept.values[DECIDES.name]
+        return self.progress.kept.values[ERROR]
 
 
 def weights_of(settings: MctnConfig) -> Weights:
@@ -71,10 +72,12 @@ def objective_of(settings: MctnConfig, network: SentimentNetwork, samples: Prepa
 def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here: Study) -> Fitted:
     """Returns the network of an arm with the weights of the epoch of least validation error, and logs each epoch.
 
-    A training that was stopped goes on from its checkpoint to the same numbers, those that dropout draws among them.
+    Of epochs with as many wrong classes the one with the least cross-entropy of predictions on the validation part is
+    kept. A training that was stopped goes on from its checkpoint to the same numbers, those that dropout draws among
+    them.
     """
     network = network_of(settings, data, samples)
-    objective = objective_of(settings, network, samples)
+    objective, decides = objective_of(settings, network, samples), DECIDES[data.label_kind]
 
     def evaluate() -> dict[str, float]:
         return validation_values(network, samples.parts["validation"], data, objective.terms)
@@ -83,7 +86,7 @@ def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here:
         objective,
         fit_settings(settings, network),
         generator=generator(settings.seed, "mctn/batches"),
-        measures=Measures(evaluate, lambda row: log_row(here.run, row, "fit"), DECIDES, training="train"),
+        measures=Measures(evaluate, lambda row: log_row(here.run, row, "fit"), decides, training="train"),
         path=here.folder / "fit.npz",
     )
     with threads_for(network):
@@ -104,4 +107,4 @@ def validation_values(
 ) -> dict[str, float]:
     """Returns the error on the validation part, which decides, and the losses there."""
     outputs, found = outputs_of(network, samples, terms=terms)
-    return {DECIDES.name: error_of(data, data.validation, outputs), **found.losses}
+    return {ERROR: error_of(data, data.validation, outputs), **found.losses}

@@ -20,7 +20,10 @@ from full_disk import stopped_and_resumed
 from logged import artifacts, only_run, table
 from models.mctn.objective import SentimentObjective
 from models.runtime.objective import Loss
+from pipeline.job.curve import Decision
 from pipeline.settings.build import build
+from pipeline.systems.mctn import recipe
+from pipeline.systems.mctn.fitting import Fitted, fit_network
 from served_in_process import application, in_process
 
 TINY = ("recipe=mctn", "data=cycles", "size=tiny", "mctn.units=4", "mctn.bar=word_vectors")
@@ -197,6 +200,25 @@ def check_served(app, asked: pd.DataFrame, found: pd.DataFrame) -> None:
     ):
         status, answer = in_process(app, body)
         assert (status, reason in answer["message"]) == (400, True), answer
+
+
+def test_of_epochs_with_equal_errors_of_classes_the_least_loss_is_kept(
+    run_pipeline: Callable, reviews: Path, monkeypatch
+) -> None:
+    """Of scores the first is kept, as ever."""
+    fits = list[Fitted]()
+    monkeypatch.setattr(recipe, "fit_network", lambda *asked: fits.append(fit_network(*asked)) or fits[-1])
+    asked = ("recipe=mctn", "data=utterances", f"data.path={reviews}", "mctn.arm=none-t", "tracking=off")
+    for labels in ("class", "score"):
+        told = ("mctn.bar=null", "mctn.units=4", "fit.epochs=6", "fit.learning_rate=0.0001", f"data.labels={labels}")
+        result = run_pipeline(*asked, *told)
+        assert result.status == 0, result.err
+    classes, scores = (fit.progress for fit in fits)
+    pairs = [(row.values["validation"], row.values["prediction"]) for row in classes.rows]
+    assert len({error for error, _ in pairs}) < len(pairs)  # some are equal
+    assert pairs[classes.best_row] == min(pairs)
+    assert classes.best_row > min(range(7), key=lambda place: pairs[place][0])
+    assert scores.rows[0].decides == Decision("validation")
 
 
 def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable, client, tmp_path: Path) -> None:
