@@ -105,8 +105,9 @@ def fit_ridge(data: StandardisedPoints, ridges: list[float]) -> FittedCurve:
 
 
 def fit_peer(name: str, settings: SsgpConfig, data: StandardisedPoints) -> FittedCurve:
-    """Trains a model of GPyTorch's as our own are trained, from the same length-scale. name: rff, svgp or full_gp.
-    GPyTorch is an extra, and is imported only when this is called."""
+    """Trains a model of GPyTorch's as our own are trained. name: rff, svgp or full_gp. The first two begin at the same
+    length-scale as ours, the third at the likeliest of it, its half, quarter and eighth. GPyTorch is an extra, and is
+    imported only when this is called."""
     from pipeline.systems.ssgp import gpytorch_peers as peers
 
     own, count = settings.ssgp, settings.features.count
