@@ -21,7 +21,7 @@ from torch.nn.functional import softplus
 
 from models.features.maps import random_features
 from models.numerics.ridge import factor_ridge
-from models.ssgp.moments import FeatureMoments, RowStream, feature_moments
+from models.ssgp.moments import BLOCK, FeatureMoments, RowStream, feature_moments
 
 NOISE_FLOOR = 1e-6  # of the noise variance, in units of the standardised target's
 FIRST_NOISE = 0.25  # the noise variance that training begins with
@@ -107,12 +107,14 @@ class Posterior(NamedTuple):
     def draw(self, inputs: Tensor, *, functions: int, generator: torch.Generator) -> Tensor:
         """Returns so many functions drawn from the process, at inputs (row, dimension): float64 (row, functions).
 
-        The weights of a function are normal with mean `weights` and covariance s² B⁻¹.
+        The weights of a function are normal with mean `weights` and covariance s² B⁻¹. Rows are taken in blocks, so
+        that memory grows with the functions at all rows, and not with the features of all rows.
         """
         shape = len(self.weights), functions
         normal = torch.randn(shape, generator=generator, dtype=torch.float64).to(self.factor.device)
         spread = self.signal.sqrt() * torch.linalg.solve_triangular(self.factor.mT, normal, upper=True)
-        return random_features(inputs.double(), self.frequencies) @ (self.weights.unsqueeze(1) + spread)
+        weights = self.weights.unsqueeze(1) + spread
+        return torch.cat([random_features(rows.double(), self.frequencies) @ weights for rows in inputs.split(BLOCK)])
 
 
 @torch.no_grad()

@@ -26,8 +26,10 @@ from torch.distributions import MultivariateNormal
 
 from models import SSGPRegressor
 from models.features.kernels import LaplacianL1, Matern
+from models.features.maps import random_features
 from models.features.names import SAMPLERS
 from models.features.samplers import Hadamard, Iid
+from models.ssgp import model
 from models.ssgp.predictor import load_predictor
 from oracles import random_features_by_rows
 
@@ -164,6 +166,20 @@ def test_functions_are_drawn_with_the_mean_and_the_covariance_of_the_process() -
         estimator.sample_y(new, 2, random_state=1), noisy[:, :2] * 0 + estimator.sample_y(new, 2, 1)
     )
     assert not np.allclose(estimator.sample_y(new, 2, random_state=2), estimator.sample_y(new, 2, random_state=1))
+
+
+def test_functions_are_drawn_by_blocks_of_rows_to_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator, (new, _) = fitted(), rows_of(10, seed=3)
+    whole, sizes = estimator.sample_y(new, 3, random_state=1), list[int]()
+
+    def counted(rows: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
+        sizes.append(len(rows))
+        return random_features(rows, frequencies)
+
+    monkeypatch.setattr(model, "BLOCK", 4)
+    monkeypatch.setattr(model, "random_features", counted)
+    np.testing.assert_allclose(estimator.sample_y(new, 3, random_state=1), whole, rtol=1e-12)
+    assert sizes == [4, 4, 2]
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
