@@ -45,8 +45,8 @@ class SentimentReader(SavedEstimator):
     that of predictions. l2: of the penalty, this times the sum of squares of the last map's weights. epochs,
     learning_rate, batch_size, clip: of Adam. patience: epochs without a better validation loss that end training; the
     best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none; samples that hold the
-    same are held out together, or learned from. With fewer than 5 held out all are learned from, every epoch is taken
-    and the last is kept; a warning says so.
+    same are held out together, or learned from, and some of every class are learned from. With fewer than 5 held out
+    all are learned from, every epoch is taken and the last is kept; a warning says so.
     random_state: the seed of all that is drawn, a whole number, by which equal samples give equal numbers; None or a
     RandomState of NumPy draws a seed in each `fit`.
 
@@ -79,8 +79,11 @@ class SentimentReader(SavedEstimator):
 
     _read = staticmethod(load_predictor)
 
-    def fit(self, samples: Mapping[str, Sequence[Any]]) -> Self:
+    def fit(self, samples: Mapping[str, Sequence[Any]], groups: Sequence[Any] | None = None) -> Self:
         """Learns from samples with "labels" and every modality of the arm, and returns the reader.
+
+        groups: of each sample, as the video that it is cut from or its speaker, None where each is one of its own.
+        Samples of a group are held out together or learned from together.
 
         Raises TypeError and ValueError, in one line, for parameters and samples that make no sense: an arm that does
         not exist, a modality that is missing, a sample without a step to read, a number that is not finite. What was
@@ -91,13 +94,15 @@ class SentimentReader(SavedEstimator):
             streams = streams_of(samples, plan_of(self.arm).letters, dtype=torch.float64)
             labels, classes = self._labels(samples, next(iter(streams.values())).steps.count)
             check_something_to_read(Samples(streams), plan_of(self.arm))
-            parts = split(streams, labels, share=not_negative("held_out", self.held_out, most=0.9), seed=seed)
+            parts = split(
+                streams, labels, share=not_negative("held_out", self.held_out, most=0.9), seed=seed,
+                groups=None if groups is None else numbers_of(groups, len(labels)),
+            )  # fmt: skip
             units = {letter: units_of(stream) for letter, stream in parts[0].streams.items()}
             learned, validation = (
                 Samples({k: in_units(part.streams[k], own, torch.float32) for k, own in units.items()}, part.labels)
                 for part in parts
             )
-            check_every_class(classes, learned.labels)
             network = self._network(streams, len(classes), seed)
             if not classes and learned.labels is not None:
                 network.centre_on(learned.labels)
@@ -218,6 +223,20 @@ def labels_of(samples: Mapping[str, Sequence[Any]], count: int) -> np.ndarray:
     return given
 
 
+def numbers_of(groups: Sequence[Any], count: int) -> torch.Tensor:
+    """Returns the number of the group of each of so many samples, (sample,). Raises ValueError where there is not one
+    for each, and, naming the sample, for one that is missing."""
+    given = np.asarray(groups, dtype=object)
+    if given.shape != (count,):
+        raise ValueError(f"groups must hold one group for each of {count} samples, got {given.shape}")
+    numbers = dict[Any, int]()
+    for place, group in enumerate(given.tolist()):
+        if is_missing(group):
+            raise ValueError(f"sample {place}: its group is missing; name it, or leave the sample out")
+        numbers.setdefault(group, len(numbers))
+    return torch.tensor([numbers[group] for group in given.tolist()])
+
+
 def refuse_missing(labels: Sequence[Any]) -> None:
     """Raises ValueError, naming the sample, for a label of a class that is missing: None, NaN or an empty text, and the
     text "nan" in an array of texts, which NumPy makes of NaN beside texts."""
@@ -250,11 +269,3 @@ def scores_in(given: np.ndarray) -> torch.Tensor:
     if not bool(scores.isfinite().all()):
         raise ValueError(f"sample {int((~scores.isfinite()).nonzero()[0])}: its label is not a finite number")
     return scores.float()
-
-
-def check_every_class(classes: list[Any], learned: torch.Tensor | None) -> None:
-    """Raises ValueError for a class of which no sample is learned from, as all of them are held out."""
-    known = set() if learned is None else set(learned.tolist())
-    absent = [name for number, name in enumerate(classes) if number not in known]
-    if absent:
-        raise ValueError(f"all samples of class {absent[0]!r} are held out; give more of them, or lower held_out")

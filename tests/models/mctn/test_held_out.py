@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mctn_problems import samples
-from models.mctn.held_out import first_equal, split
+from models.mctn.held_out import first_equal, joined, split
 from models.mctn.samples import Samples
 from models.runtime.seeding import generator
 
@@ -63,3 +63,20 @@ def test_a_few_samples_that_could_be_held_out_are_learned_from() -> None:
 def test_samples_without_a_step_are_not_called_equal() -> None:
     own = samples(12, missing=[0, 1, 5])
     assert first_equal({"v": own.streams["v"]}).tolist() == list(range(12))
+
+
+def test_groups_and_samples_that_hold_the_same_are_joined_along_chains() -> None:
+    """The first and the second hold the same, the second and the fourth are of a group, as are the third and fifth."""
+    found = joined(torch.tensor([0, 0, 2, 3, 4]), torch.tensor([7, 8, 9, 8, 9]))
+    assert [own == found[0] for own in found] == [True, True, False, True, False]
+    assert found[2] == found[4]
+
+
+def test_of_a_class_some_samples_are_learned_from() -> None:
+    own = samples(12)
+    classes = torch.tensor([0] * 9 + [1] * 3)
+    for seed in range(20):
+        learned, held_out = split(own.streams, classes, share=0.9, seed=seed)
+        assert held_out.count == 10
+        assert learned.labels is not None
+        assert learned.labels.unique().tolist() == [0, 1]

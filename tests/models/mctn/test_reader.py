@@ -18,6 +18,7 @@ from mctn_problems import utterances
 from models import SentimentReader
 from models.mctn.predictor import streams_of
 from models.mctn.samples import Stream, in_units, units_of
+from models.mctn.training import train
 from models.sequence.packing import Packed
 
 QUICK: dict[str, Any] = {"units": 4, "epochs": 2}
@@ -292,17 +293,50 @@ def test_a_class_may_be_called_nan_where_its_name_is_a_text() -> None:
     assert reader.classes_.tolist() == ["bad", "nan"]
 
 
-def test_a_class_that_is_held_out_whole_is_refused() -> None:
-    own, refused = utterances(40), 0
+def test_samples_of_a_group_are_learned_from_together_or_held_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So an epoch is not chosen by utterances of videos that were learned from."""
+    own, videos = utterances(40), [f"video {place // 4}" for place in range(40)]
+    told = dict(zip(own["labels"].astype(np.float32).tolist(), videos, strict=True))
+    counts = list[tuple[int, int]]()
+
+    def looked_at(objective: Any, validation: Any, *how: Any, **seeds: Any) -> Any:
+        learned, held = ({told[label] for label in part.labels.tolist()} for part in (objective.samples, validation))
+        counts.append((len(held), len(learned & held)))
+        return train(objective, validation, *how, **seeds)
+
+    monkeypatch.setattr("models.mctn.reader.train", looked_at)
+    for groups in (None, videos, np.array(videos), pd.Series(videos, index=range(5, 45))):
+        SentimentReader("none-t", held_out=0.2, **QUICK).fit(own, groups)
+    assert counts[0][1] > 0
+    assert counts[1:] == [(2, 0)] * 3
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a"] * 11, r"groups must hold one group for each of 12 samples, got \(11,\)"),
+        ("a", r"groups must hold one group for each of 12 samples, got \(\)"),
+        (["a"] * 11 + [None], "sample 11: its group is missing; name it, or leave the sample out"),
+    ],
+)
+def test_groups_that_make_no_sense_are_refused(groups: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SentimentReader("none-t", **QUICK).fit(utterances(), groups)
+
+
+def test_groups_of_which_none_can_be_held_out_are_said() -> None:
+    with pytest.warns(UserWarning, match=r"^held_out=0\.2 has room for too few whole groups of samples") as caught:
+        SentimentReader("none-t", held_out=0.2, **QUICK).fit(utterances(40), ["a", "b"] * 20)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_every_class_some_samples_are_learned_from(seed: int) -> None:
+    """Half of them are held out, and so would be the only one of a class under some of these seeds."""
+    own = utterances(40)
     own["labels"] = ["bad", *["good"] * 39]
-    for seed in range(8):
-        reader = SentimentReader(**{**QUICK, "labels": "class", "held_out": 0.5, "random_state": seed})
-        try:
-            reader.fit(own)
-        except ValueError as error:
-            assert str(error) == "all samples of class 'bad' are held out; give more of them, or lower held_out"  # noqa: PT017
-            refused += 1
-    assert 0 < refused < 8
+    reader = SentimentReader(**{**QUICK, "labels": "class", "held_out": 0.5, "random_state": seed}).fit(own)
+    assert reader.classes_.tolist() == ["bad", "good"]
 
 
 def test_scores_have_no_probabilities() -> None:
