@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,13 @@ from models.forecasting.start_up import (
     steps_behind_lags,
 )
 from models.numerics.held_out import least_error
-from models.numerics.ridge import AffineMap, affine_from_moments, centred_moments, least_validation_error
+from models.numerics.ridge import (
+    AffineMap,
+    RegressionData,
+    affine_from_moments,
+    centred_moments,
+    least_validation_error,
+)
 from models.numerics.ties import first_of_least
 from models.ranges import Count, Positive
 
@@ -113,6 +119,54 @@ def fit_autoregressions(
 ) -> Iterator[tuple[Autoregression, float]]:
     """Yields what `fit_autoregression` returns for each of the orders. A lower order is fitted once for all of them.
     Raises ValueError as `fit_autoregression`."""
+    for each in orders_apart(train, validation, orders=orders, ridges=ridges, scale=scale):
+        readout, place = least_validation_error(each.maps, each.held_out)
+        yield each.model(readout), ridges[place]
+
+
+def autoregressions_of_every_ridge(
+    train: tuple[Tensor, Tensor, Tensor],
+    validation: tuple[Tensor, Tensor, Tensor],
+    *,
+    orders: Sequence[int],
+    ridges: Sequence[float],
+    scale: str,
+) -> Iterator[tuple[int, float, Autoregression]]:
+    """Yields an order, a ridge and their autoregression: for each of the orders those of all ridges, in their order.
+
+    Those of one order share their start-up, whose ridges are chosen on validation. Raises ValueError as
+    `fit_autoregression`."""
+    for each in orders_apart(train, validation, orders=orders, ridges=ridges, scale=scale):
+        for ridge, readout in zip(ridges, each.maps, strict=True):
+            yield each.order, ridge, each.model(readout)
+
+
+class OrderFits(NamedTuple):
+    """Holds what is fitted to one order: the map of each ridge, made when it is asked for, the validation rows that
+    have its lags, and the start-up, which all of its autoregressions share."""
+
+    order: int
+    maps: Iterator[AffineMap]
+    held_out: RegressionData
+    start_up: StartUp
+
+    def model(self, readout: AffineMap) -> Autoregression:
+        """Returns the autoregression of one of the maps, with the start-up."""
+        model = autoregression_of(readout, order=self.order, like=self.start_up.bias)
+        model.start_up = self.start_up
+        return model
+
+
+def orders_apart(
+    train: tuple[Tensor, Tensor, Tensor],
+    validation: tuple[Tensor, Tensor, Tensor],
+    *,
+    orders: Sequence[int],
+    ridges: Sequence[float],
+    scale: str,
+) -> Iterator[OrderFits]:
+    """Yields the fits of each of the orders. A lower order is fitted once for all of them. Raises ValueError as
+    `fit_autoregression`."""
     train_rows, validation_rows = (partial(lag_rows, *part) for part in (train, validation))
     below: dict[int, AffineMap] = {}
     for order in orders:
@@ -122,15 +176,13 @@ def fit_autoregressions(
                 f"no training step has {order} observed steps before it; take a lower order, or fill the gaps"
             )
         held_out, moments = validation_rows(order), centred_moments(rows)
-        fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
-        readout, place = least_validation_error(fits, held_out)
         lower = start_up_orders(order)[:-1]
         new = [p for p in lower[1:] if p not in below]
         below |= zip(new, maps_of_each(new, train_rows, validation_rows, ridges=ridges, scale=scale), strict=True)
         maps = [mean_map(moments, rows.targets), *(below[p] for p in lower[1:])]
-        model = autoregression_of(readout, order=order, like=train[0])
-        model.start_up = start_up_of(maps, orders=lower, history=order, like=model.bias)
-        yield model, ridges[place]
+        start_up = start_up_of(maps, orders=lower, history=order, like=train[0][0, 0])
+        fits = (affine_from_moments(moments, ridge, scale=scale) for ridge in ridges)
+        yield OrderFits(order, fits, held_out, start_up)
 
 
 def autoregression_of(readout: AffineMap, *, order: int, like: Tensor) -> Autoregression:
@@ -162,7 +214,7 @@ def orders_with_rows(orders: Sequence[int], parts: Sequence[MaskedSequences]) ->
         warnings.warn(
             "orders of the autoregression: no step has so many observed ones before it in training and validation: "
             f"{named}; skipped",
-            stacklevel=3,
+            stacklevel=4,
         )
     return usable or [min(orders)]
 
@@ -201,12 +253,24 @@ class VAR:
     def candidates(self, problem: Problem) -> list[Fitted]:
         """Returns the autoregression of each order that the data are long enough for, in the order of `orders`, with
         the ridge chosen for it. Raises ValueError as `fit`."""
-        if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
-            raise ValueError("several orders to choose from and no validation step to choose by; give one order")
-        orders = orders_with_rows(self.orders, [problem.train, problem.validation])
+        orders = self._usable(problem)
         fits = fit_autoregressions(
             problem.train, problem.validation, orders=orders, ridges=self.ridges, scale=self.scale
         )
         return [
             Fitted(model, {"order": order, "ridge": ridge}) for order, (model, ridge) in zip(orders, fits, strict=True)
         ]
+
+    def candidates_of_every_ridge(self, problem: Problem) -> list[Fitted]:
+        """Returns the autoregression of each order that the data are long enough for with each ridge: of the orders in
+        theirs, and of one order the largest ridge first. Raises ValueError as `fit`."""
+        fits = autoregressions_of_every_ridge(
+            problem.train, problem.validation, orders=self._usable(problem),
+            ridges=sorted(self.ridges, reverse=True), scale=self.scale,
+        )  # fmt: skip
+        return [Fitted(model, {"order": order, "ridge": ridge}) for order, ridge, model in fits]
+
+    def _usable(self, problem: Problem) -> list[int]:
+        if len(self.orders) > 1 and not bool(problem.validation.scored.any()):
+            raise ValueError("several orders to choose from and no validation step to choose by; give one order")
+        return orders_with_rows(self.orders, [problem.train, problem.validation])

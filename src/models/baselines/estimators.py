@@ -157,11 +157,11 @@ class ChosenAhead(MethodWithReadout):
     """Is a forecaster whose method has several candidates, of which forecasts of 1 to 24 steps choose one."""
 
     @abstractmethod
-    def _method(self) -> KalmanFilter | VAR:
-        """Returns the method, whose `candidates` are chosen from."""
+    def _candidates(self, problem: Problem) -> list[Fitted]:
+        """Returns the models to choose from, of nearly equal ones the one to take first."""
 
     def _alone(self, problem: Problem, *, leads: int) -> Fitted:
-        return least_ahead(self._method().candidates(problem), problem.validation, leads=leads)
+        return least_ahead(self._candidates(problem), problem.validation, leads=leads)
 
     @abstractmethod
     def _method_of(self, chosen: Mapping[str, Any]) -> KalmanFilter | VAR:
@@ -193,14 +193,18 @@ class KalmanForecaster(ChosenAhead):
     def _method_of(self, chosen: Mapping[str, Any]) -> KalmanFilter:
         return KalmanFilter(blocks=[chosen["block"]], orders=[chosen["order"]])
 
+    def _candidates(self, problem: Problem) -> list[Fitted]:
+        return self._method().candidates(problem)
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class VARForecaster(ChosenAhead):
     """Forecasts by a vector autoregression with a ridge.
 
-    orders: numbers of recent rows that the next one is a linear map of, one or several to choose from, by forecasts of
-    1 to 24 steps; those that the data are too short for are left out. readout, direct: see
-    `models.forecasting.estimators.recurrent.ReadoutEstimator`; such a readout sees as many rows, and 4 at least.
+    orders: numbers of recent rows that the next one is a linear map of, one or several to choose from; those that the
+    data are too short for are left out. Order and ridge are chosen together, by forecasts of 1 to 24 steps. readout,
+    direct: see `models.forecasting.estimators.recurrent.ReadoutEstimator`; such a readout sees as many rows, and 4 at
+    least.
     The rest: see `models.forecasting.estimators.estimator.ForecastingEstimator`.
     """
 
@@ -219,6 +223,9 @@ class VARForecaster(ChosenAhead):
 
     def _method_of(self, chosen: Mapping[str, Any]) -> VAR:
         return VAR(orders=[chosen["order"]], ridges=[chosen["ridge"]])
+
+    def _candidates(self, problem: Problem) -> list[Fitted]:
+        return self._method().candidates_of_every_ridge(problem)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -161,6 +161,20 @@ def test_of_several_orders_each_lower_one_is_fitted_once(monkeypatch: pytest.Mon
         assert not own
 
 
+def test_every_ridge_of_every_order_is_a_candidate_the_largest_first() -> None:
+    problem = small_problem()
+    found = VAR(orders=[1, 3], ridges=[1e-2, 1.0]).candidates_of_every_ridge(problem)
+    pairs = [(1, 1.0), (1, 1e-2), (3, 1.0), (3, 1e-2)]
+    assert [fitted.chosen for fitted in found] == [{"order": order, "ridge": ridge} for order, ridge in pairs]
+    for fitted, (order, ridge) in zip(found, pairs, strict=True):
+        single: Any = VAR(orders=[order], ridges=[ridge]).fit(problem).model
+        torch.testing.assert_close(fitted.model.weight, single.weight, rtol=0, atol=0)
+        torch.testing.assert_close(fitted.model.bias, single.bias, rtol=0, atol=0)
+    several = VAR(orders=[1, 3], ridges=[1e-2, 1.0]).candidates(problem)
+    for own, other in zip(found[::2], several, strict=True):  # the start-up is that of a choice among the ridges
+        assert all(map(torch.equal, own.model.start_up.buffers(), other.model.start_up.buffers()))
+
+
 def test_orders_are_looked_through_without_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "models.baselines.autoregression.lag_rows", lambda *_: pytest.fail("rows of an order are built")

@@ -104,6 +104,17 @@ def test_an_estimator_chooses_its_order_by_many_steps(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+def test_an_autoregression_s_ridge_is_chosen_by_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(1)
+    noisy = np.sin(2 * np.pi * np.arange(480) / 24) + 0.05 * generator.normal(size=480).cumsum()
+    noisy += 0.3 * generator.normal(size=480)
+    forecaster = VARForecaster(orders=24)
+    assert forecaster.fit(noisy).chosen_ == {"order": 24, "ridge": 100.0}
+    monkeypatch.setattr("models.baselines.estimators.least_ahead", by_one_step)
+    assert forecaster.fit(noisy).chosen_ == {"order": 24, "ridge": 1e-3}
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 def test_a_kalman_filter_s_order_is_chosen_by_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     forecaster = KalmanForecaster(blocks=[4, 2], orders=[2])
     assert forecaster.fit(wave_on_a_walk()).chosen_ == {"block": 4, "order": 2}
