@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -22,6 +22,7 @@ from models.numerics.standardisation import STANDARDISED, Standardisation
 from models.numerics.ties import WORTH
 
 POWERS = range(-10, 5)  # ridges are 10 to these, on means over rows of standardised columns
+LARGER = 3  # powers of ten by which all ridges of a fit are raised together
 
 Exponents = tuple[int, ...]
 
@@ -159,3 +160,16 @@ def choose_ridges(
     if not math.isfinite(search.error(best)):
         raise ValueError("no ridge gives a readout with finite errors on the validation part; give other data")
     return GroupedRidge(solve_groups(moments, groups, best, units), best, search.error(best))
+
+
+def raised_ridges(
+    moments: Sequence[CentredMoments], units: Standardisation, groups: Tensor, exponents: Exponents
+) -> Iterator[tuple[Exponents, AffineMap]]:
+    """Yields the powers of ten of the ridges and the map that they give: first the exponents as they are, then all of
+    them raised by 1, 2 … up to `LARGER`, none above the largest of `POWERS`.
+
+    moments, units, groups: as for `choose_ridges`. Raises ValueError as `solve_groups`.
+    """
+    for shift in range(LARGER + 1):
+        raised = tuple(min(power + shift, POWERS[-1]) for power in exponents)
+        yield raised, solve_groups(moments, groups, raised, units)

@@ -89,6 +89,15 @@ def test_direct_maps_give_the_forecast_where_they_were_chosen() -> None:
     assert differ[0] < 1e-9 < differ[1:].min()
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_without_direct_forecasts_several_steps_choose_the_ridges(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = table().assign(price=np.arange(240) % 7)
+    forecaster = NoStateForecaster(lags=3, readout="grouped", validation=0.25, covariates="price" if known else None)
+    settled = forecaster.fit(data).chosen_["readout.ridge.lags"]
+    monkeypatch.setattr("models.numerics.grouped_ridge.LARGER", 0)
+    assert settled > forecaster.fit(data).chosen_["readout.ridge.lags"]
+
+
 def test_a_target_among_others_and_columns_known_ahead_go_with_a_readout_in_groups() -> None:
     data = table().assign(price=np.arange(240) % 7)
     fitted = small("echo_state", readout="grouped", target="a", covariates="price").fit(data)

@@ -54,8 +54,9 @@ class ReadoutEstimator(ForecastingEstimator):
     `models.forecasting.readouts.settings.GroupedSettings`, which says all of it, the rows too. direct: True, or up to
     how many steps ahead each has a regression of its own, used where it is better on the validation part than feeding
     predictions back, or these grow soon after; a linear readout is then a grouped one, and False leaves settings as
-    they are. It does not go with columns that are known ahead. True goes as far as the series allows, 24 steps at most;
-    fitting raises ValueError for a number that is further than it allows.
+    they are. Where one map is fed back for all steps its ridges are larger than those of least one-step error, if
+    forecasts of 1 to 24 steps are better then. `direct` does not go with columns that are known ahead. True goes as far
+    as the series allows, 24 steps at most; fitting raises ValueError for a number that is further than it allows.
     """
 
     readout: str | GroupedSettings = "linear"
@@ -128,7 +129,7 @@ class ReadoutEstimator(ForecastingEstimator):
                 settle_start_up(model, solve.train)
             asked = self._grouped(model, solve.validation)
             self._refuse_too_far(model, solve, asked)
-            found = fit_grouped(model, solve.train, solve.validation, asked, generators)
+            found = fit_grouped(model, solve.train, solve.validation, asked, generators, leads=leads)
         return Fitted(found.model, {**fitted.chosen, **found.chosen})
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from models.forecasting.errors_ahead import error_ahead_of
 from models.forecasting.filtering import MaskedSequences, filter_sequences, has_gaps, up_to_end
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.inputs import GROUPS
@@ -16,9 +18,10 @@ from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.readouts.parts import Part, compared_rows, late_rows, part_of
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated
-from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges
+from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges, raised_ridges
+from models.numerics.held_out import least_error
 from models.numerics.ridge import AffineMap, infinite_where_nan, masked_mse
-from models.numerics.ties import WORTH
+from models.numerics.ties import WORTH, first_of_least
 from models.runtime.seeding import Generators
 
 GROWN = 4.0  # times the error of the training mean: that of forecasts without a clue is 2, so more are growing
@@ -34,6 +37,20 @@ class HorizonFit(NamedTuple):
     iterated_error: float
     direct: bool
     ridges: dict[str, float]
+
+
+class ErrorAhead(NamedTuple):
+    """Holds what gives the error of a model's forecasts of one to many steps, and the error below which all are
+    alike."""
+
+    error: Callable[[Any], float]
+    rounding: float
+
+    @classmethod
+    def along(cls, part: MaskedSequences, *, leads: int) -> ErrorAhead:
+        """Returns `models.forecasting.errors_ahead.error_ahead_of` along a part whose last `leads` columns are known
+        ahead."""
+        return cls(partial(error_ahead_of, part=part, leads=leads), least_error(part.values, part.scored))
 
 
 class GroupedFit(NamedTuple):
@@ -112,6 +129,31 @@ def solve_shared(
     return fit.exponents
 
 
+def solve_fed_back(
+    model: GroupedReadout, train: Part, exponents: Exponents, differences: Differences | None, ahead: ErrorAhead
+) -> Exponents:
+    """Sets the first map, which alone gives all horizons, with larger ridges where its forecasts of several steps have
+    less error then, see `raised_ridges`; returns the powers of ten of its ridges. Of nearly equal ones the smallest are
+    taken.
+
+    exponents: of the ridges of the map that the model has, which are the best for one step. differences: taken in the
+    training part, if any.
+    """
+    groups, _ = groups_of(model)
+    begins, (targets, keep) = train.begins, train.ahead(1)
+    columns, used = Columns(train.inputs[begins]), keep.any(2)
+    moments = columns.moments(used[begins], targets[used], keep[used])
+    tried = list(raised_ridges(moments, columns.units, groups, exponents))
+    maps = [readout if differences is None else differences.undone(readout) for _, readout in tried]
+    errors = []
+    for readout in maps:
+        model.set_map(1, readout)
+        errors.append(ahead.error(model))
+    place = first_of_least(errors, ahead.rounding)
+    model.set_map(1, maps[place])
+    return tried[place][0]
+
+
 class Compared(NamedTuple):
     """Holds the errors of each horizon, from the same rows of a part: of direct and of iterated forecasts, infinite
     where a forecast is not a number, and of the training mean."""
@@ -157,13 +199,15 @@ def filled_by(model: Any, part: MaskedSequences) -> Tensor:
 @torch.no_grad()
 def fit_grouped(
     base: nn.Module, train: MaskedSequences, validation: MaskedSequences, settings: GroupedSettings,
-    generators: Generators,
+    generators: Generators, *, leads: int | None = None,
 ) -> GroupedFit:  # fmt: skip
     """Returns the base beneath a grouped readout that is fitted to the training part, its ridges and, for each horizon,
     direct or iterated forecasts chosen by the validation part.
 
     train, validation: standardised sequences (sequence, time, feature). Gaps are filled by the base, then, in a second
     fit, by the model itself. Horizons for which the parts are too short are left out.
+    leads: how many of the last columns are known ahead. With a number the ridges of a readout with one map are chosen
+    by forecasts of several steps, see `solve_fed_back`; with None by one-step predictions.
     Raises ValueError where no row is left to fit to, and as `choose_ridges` and the drawing of frequencies do.
     """
     dimension = train.values.shape[2]
@@ -177,21 +221,23 @@ def fit_grouped(
     filled = [filled_by(base, part) for part in (train, validation)]
     if settings.count:
         draw_features(model, train, filled[0], settings, generators)
-    held_out, exponents = solved(model, train, validation, filled, settings)
+    ahead = None if leads is None or horizons > 1 else ErrorAhead.along(validation, leads=leads)
+    held_out, exponents = solved(model, train, validation, filled, settings, ahead)
     if has_gaps(train.mask) or has_gaps(validation.mask):
         filled = [filled_by(model, part) for part in (train, validation)]
-        held_out, exponents = solved(model, train, validation, filled, settings)
+        held_out, exponents = solved(model, train, validation, filled, settings, ahead)
     fits = choose_direct(model, held_out, exponents, iterate=not settings.shared)
     return GroupedFit(model, fits, settings.direct - horizons)
 
 
 def solved(
     model: GroupedReadout, train: MaskedSequences, validation: MaskedSequences, filled: list[Tensor],
-    settings: GroupedSettings,
+    settings: GroupedSettings, ahead: ErrorAhead | None,
 ) -> tuple[Part, list[Exponents]]:  # fmt: skip
     """Sets the maps; returns the validation part as the model sees it, and the powers of ten of each map's ridges.
 
-    filled: the values of both parts, with something in the gaps.
+    filled: the values of both parts, with something in the gaps. ahead: by which the ridges of a single map are settled
+    (`solve_fed_back`); None leaves them as they are.
     """
     seen = [part_of(model, part, values) for part, values in zip((train, validation), filled, strict=True)]
     fitted_to, held_out, differences = *seen, None
@@ -200,7 +246,10 @@ def solved(
         fitted_to, held_out = (part.differenced(differences) for part in seen)
     if settings.shared:
         return seen[1], [solve_shared(model, fitted_to, held_out, differences)] * len(model.direct)
-    return seen[1], [powers for powers, _ in solve_maps(model, fitted_to, held_out, differences)]
+    exponents = [powers for powers, _ in solve_maps(model, fitted_to, held_out, differences)]
+    if ahead is not None:
+        exponents = [solve_fed_back(model, fitted_to, exponents[0], differences, ahead)]
+    return seen[1], exponents
 
 
 def draw_features(

@@ -17,6 +17,7 @@ from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue, Persistence
 from models.features.maps import random_features
 from models.forecasting.averaged import Averaged
+from models.forecasting.errors_ahead import error_ahead_of
 from models.forecasting.filtering import MaskedSequences, filter_sequences, scored_steps
 from models.forecasting.fitting import Problem
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
@@ -105,6 +106,18 @@ def test_predictions_are_the_map_of_the_inputs_written_out():
     inputs = torch.cat([filtered.states[0][0, t], history, features])
     torch.testing.assert_close(filtered.predictions[0, t], model.weight[0] @ inputs + model.bias[0])
     assert model.group_sizes == (12, 6, 4, 24)
+
+
+@pytest.mark.parametrize(("difference", "gaps"), [(False, False), (True, False), (True, True)])
+def test_a_map_that_is_fed_back_has_the_larger_ridges_that_forecast_better(difference, gaps):
+    train, validation = sequences(2, seed=0, gaps=gaps), sequences(3, seed=1, gaps=gaps)
+    beneath, settings = base("no_state", train, validation), GroupedSettings(lags=6, difference=difference)
+    by_one_step, ahead = (
+        fit_grouped(beneath, train, validation, settings, generators_of(0), leads=leads) for leads in (None, 0)
+    )
+    assert ahead.chosen["readout.ridge.lags"] == pytest.approx(10 * by_one_step.chosen["readout.ridge.lags"])
+    errors = [error_ahead_of(fit.model, validation, leads=0) for fit in (by_one_step, ahead)]
+    assert errors[1] < 0.991 * errors[0]
 
 
 def test_before_enough_rows_were_seen_the_base_predicts():
