@@ -54,22 +54,24 @@ def train_by_gradient(
     epochs: int,
     descent: Descent,
     generator: torch.Generator,
+    error: Callable[[], float] | None = None,
 ) -> list[float]:
     """Trains a model in place by truncated back-propagation through time, its readout solved after every epoch.
 
     The model of the epoch with the least validation error is kept; the one before training is a candidate. An epoch
-    after which the training error rose or is not finite is taken back, and the learning rate is halved. The numbers are
-    those of a run with `refine=bptt` and the same sequences.
+    after which the training error rose or is not finite is taken back, and the learning rate is halved. Without `error`
+    the numbers are those of a run with `refine=bptt` and the same sequences.
 
-    solve: solves the readout along the two parts, with no choice left. Returns the validation error, a mean square in
-    standardised units, before training and after each epoch.
+    solve: solves the readout along the two parts, with no choice left. error: gives the validation error of the model
+    as it is; None is that of one-step predictions. Returns the validation error, a mean square in standardised units,
+    before training and after each epoch.
     """
 
     def solved(trained: Recurrent) -> Filtered | None:
         return solve(trained).train
 
     objective = TruncatedBPTT(model, solve.train, horizon=HORIZON, batch_size=BATCH, solve_readout=solved)
-    loop = _Loop(objective, descent, generator, lambda: _error(solve, model, solve.validation))
+    loop = _Loop(objective, descent, generator, error or (lambda: _error(solve, model, solve.validation)))
     return loop.run(epochs)
 
 

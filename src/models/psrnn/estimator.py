@@ -137,7 +137,7 @@ class PSRNNForecaster(RecurrentEstimator):
         with threads_for(found.model):
             first = Fitted(found.model, dict(found.readout.chosen))
             first = settle_ahead(first, solve, self.choices(train, leads), leads=leads)
-        refined = trained(first, solve, epochs=self.epochs, descent=self._descent(), generators=generators)
+        refined = trained(first, solve, epochs=self.epochs, descent=self._descent(), generators=generators, leads=leads)
         return self._finished(refined, solve, generators, leads=leads)
 
 

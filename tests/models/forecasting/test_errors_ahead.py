@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from models import KalmanForecaster, VARForecaster
+from models import KalmanForecaster, LSTMForecaster, MinGRUForecaster, VARForecaster
 from models.baselines.autoregression import VAR, Autoregression
 from models.baselines.persistence import Persistence
 from models.forecasting import errors_ahead
@@ -141,3 +141,19 @@ def test_a_one_step_error_that_overflows_is_infinite() -> None:
     values = torch.tensor([[[1e200], [-1e200], [1e200]]], dtype=torch.float64)
     mask = torch.ones_like(values, dtype=torch.bool)
     assert one_step_error(Persistence(dimension=1).double(), MaskedSequences(values, mask, mask)) == math.inf
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+@pytest.mark.parametrize(("kind", "least"), [(MinGRUForecaster, 0), (LSTMForecaster, 4)])
+def test_an_epoch_is_chosen_by_many_steps(kind: Any, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one network the error at one step falls with every epoch and that of many steps rises, of the other both
+    fall."""
+    forecaster = kind(epochs=4, lags=0, units=4)
+    assert forecaster.fit(wave_on_a_walk()[:240]).chosen_["epochs"] == least
+
+    def one_step(model: Any, held_out: MaskedSequences, *, leads: int) -> float:
+        assert leads == 0
+        return one_step_error(model, held_out)
+
+    monkeypatch.setattr("models.forecasting.estimators.recurrent.error_ahead_of", one_step)
+    assert forecaster.fit(wave_on_a_walk()[:240]).chosen_["epochs"] == 4

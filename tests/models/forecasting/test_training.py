@@ -88,3 +88,17 @@ def test_the_best_epoch_is_kept() -> None:
     with torch.no_grad():
         predictions = filter_sequences(model, validation.values, validation.mask).predictions
     assert float(masked_mse(predictions, validation.values, validation.scored)) == pytest.approx(min(errors), rel=1e-9)
+
+
+def test_the_best_epoch_is_that_of_the_error_given() -> None:
+    given, models = [3.0, 1.0, 2.0, 1.5], [lstm(), lstm()]
+    for model, epochs in zip(models, (3, 1), strict=True):
+        left, solve = iter(given), ReadoutFit(*parts(), SETTINGS)
+        errors = train_by_gradient(
+            model, solve, epochs=epochs, descent=Descent(), generator=generators_of(0)("order"),
+            error=lambda left=left: next(left),
+        )  # fmt: skip
+        assert errors == given[: epochs + 1]
+    longer, shorter, first = (model.state_dict().values() for model in (*models, lstm()))
+    assert all(map(torch.equal, longer, shorter))
+    assert not all(map(torch.equal, longer, first))

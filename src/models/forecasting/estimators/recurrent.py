@@ -6,9 +6,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from models.forecasting.burn_in import settle_start_up
+from models.forecasting.errors_ahead import error_ahead_of
 from models.forecasting.estimators.checks import check_lags, season_of
 from models.forecasting.estimators.estimator import ForecastingEstimator
 from models.forecasting.filtering import MaskedSequences
@@ -166,10 +168,13 @@ class RecurrentEstimator(ReadoutEstimator):
         super()._check()
 
 
-def trained(fitted: Fitted, solve: ReadoutFit, *, epochs: int, descent: Descent, generators: Generators) -> Fitted:
+def trained(
+    fitted: Fitted, solve: ReadoutFit, *, epochs: int, descent: Descent, generators: Generators, leads: int
+) -> Fitted:
     """Returns the model after so many epochs of training by gradient, its lags and ridges as they were chosen.
 
-    solve: has the two parts, and the readout that was asked for.
+    The epoch is the one whose forecasts of 1 to 24 steps have the least error on the validation part.
+    solve: has the two parts, and the readout that was asked for. leads: how many of the last columns are known ahead.
     """
     model: Any = fitted.model
     if not epochs or not isinstance(model, Recurrent):
@@ -178,7 +183,7 @@ def trained(fitted: Fitted, solve: ReadoutFit, *, epochs: int, descent: Descent,
     with threads_for(model):
         errors = train_by_gradient(
             model, ReadoutFit(solve.train, solve.validation, settings), epochs=epochs, descent=descent,
-            generator=generators("order"),
+            generator=generators("order"), error=partial(error_ahead_of, model, solve.validation, leads=leads),
         )  # fmt: skip
     return Fitted(model, {**fitted.chosen, "epochs": errors.index(min(errors))})
 
@@ -261,5 +266,5 @@ class NetworkEstimator(SolvedEstimator):
     ) -> Fitted:
         solve = ReadoutFit(train, validation, READOUT)
         fitted = self._settled(solve, generators, leads=leads)
-        fitted = trained(fitted, solve, epochs=self.epochs, descent=Descent(), generators=generators)
+        fitted = trained(fitted, solve, epochs=self.epochs, descent=Descent(), generators=generators, leads=leads)
         return self._finished(fitted, solve, generators, leads=leads)
