@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ import torch
 
 from models import EchoStateForecaster, PSRNNForecaster
 from models.baselines.echo_state import EchoState
+from models.baselines.networks import LSTM
+from models.forecasting.errors_ahead import error_ahead_of
+from models.forecasting.estimators.recurrent import settled_anew, trained
 from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.fitting import Fitted, Problem
 from models.forecasting.lags import with_lags
@@ -19,7 +23,9 @@ from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.rolling import roll
 from models.forecasting.season import find_season, shortest_season
+from models.forecasting.training import Descent
 from models.numerics.ridge import masked_mse
+from models.runtime.seeding import generators_of
 from oracles import final_state
 
 SETTINGS = ReadoutSettings(0, (1e-3, 1.0), "none", (1e-3, 1e2))
@@ -62,6 +68,36 @@ def test_an_error_ahead_is_that_of_forecasts_one_by_one(fitted: tuple[Fitted, Re
     by_hand = math.exp(sum(math.log(sum(own) / len(own)) for own in squares) / horizon)
     starts = starts_in(model.model, solve.validation, lags=3)
     assert error_ahead(model.model, chosen, starts, leads=0) == pytest.approx(by_hand, rel=1e-9)
+
+
+def with_ridges(ridge: float, of_state: float) -> tuple[Fitted, ReadoutFit]:
+    """A network that has random weights, with a readout of two lags that is solved with these ridges."""
+    solve = ReadoutFit(part(0, 220), part(200, 300), SETTINGS)
+    chosen = {"readout.ridge": ridge, "readout.state_ridge": of_state, "readout.lags": 2}
+    problem = Problem(solve.train, solve.validation, SETTINGS.with_lags(2).only(chosen), torch.Generator())
+    return Fitted(LSTM(units=6).fit(problem).model, chosen), solve
+
+
+def test_after_training_the_ridges_are_chosen_anew() -> None:
+    fitted, solve = with_ridges(1.0, 1e2)
+    before: Any = fitted.model  # is trained in place
+    found = trained(fitted, solve, epochs=1, descent=Descent(0.01), generators=generators_of(0), leads=0)
+    model: Any = found.model
+    best = choose_ahead(before, solve, [2], leads=0).ridges
+    assert best != {name: fitted.chosen[name] for name in best}
+    assert found.chosen == {**best, "readout.lags": 2, "epochs": 1}
+    errors = [error_ahead_of(each, solve.validation, leads=0) for each in (before, model)]
+    assert errors[1] < 0.5 * errors[0]
+    values = solve.validation.values
+    exposed = [each.exposed_along(each.initial_belief(1), values) for each in (before, model)]
+    torch.testing.assert_close(exposed[0], exposed[1], rtol=0, atol=0)
+
+
+def test_ridges_that_are_the_best_already_are_kept_with_their_model() -> None:
+    fitted, solve = with_ridges(1.0, 1e2)
+    best = settled_anew(fitted, solve, leads=0)
+    assert best.model is not fitted.model
+    assert settled_anew(best, solve, leads=0) is best
 
 
 @torch.no_grad()

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any
 
 from models.forecasting.burn_in import settle_start_up
-from models.forecasting.errors_ahead import error_ahead_of
+from models.forecasting.errors_ahead import error_ahead_of, least_ahead
 from models.forecasting.estimators.checks import check_lags, season_of
 from models.forecasting.estimators.estimator import ForecastingEstimator
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
 from models.forecasting.known_ahead import observed_columns
-from models.forecasting.lags import MOST_INPUTS
+from models.forecasting.lags import MOST_INPUTS, takes_lags
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
@@ -171,9 +171,10 @@ class RecurrentEstimator(ReadoutEstimator):
 def trained(
     fitted: Fitted, solve: ReadoutFit, *, epochs: int, descent: Descent, generators: Generators, leads: int
 ) -> Fitted:
-    """Returns the model after so many epochs of training by gradient, its lags and ridges as they were chosen.
+    """Returns the model after so many epochs of training by gradient, its lags as they were chosen.
 
-    The epoch is the one whose forecasts of 1 to 24 steps have the least error on the validation part.
+    Training keeps the ridges, and the epoch whose forecasts of 1 to 24 steps have the least error on the validation
+    part. Then the ridges are chosen anew (`settled_anew`).
     solve: has the two parts, and the readout that was asked for. leads: how many of the last columns are known ahead.
     """
     model: Any = fitted.model
@@ -185,7 +186,22 @@ def trained(
             model, ReadoutFit(solve.train, solve.validation, settings), epochs=epochs, descent=descent,
             generator=generators("order"), error=partial(error_ahead_of, model, solve.validation, leads=leads),
         )  # fmt: skip
-    return Fitted(model, {**fitted.chosen, "epochs": errors.index(min(errors))})
+        settled = settled_anew(Fitted(model, fitted.chosen), solve, leads=leads)
+    return Fitted(settled.model, {**settled.chosen, "epochs": errors.index(min(errors))})
+
+
+def settled_anew(fitted: Fitted, solve: ReadoutFit, *, leads: int) -> Fitted:
+    """Returns the model with the ridges that its forecasts of 1 to 24 steps prefer now that its state is another one,
+    or as it is where they are nearly as good so. A model that takes no lags stays as it is.
+
+    solve, leads: as for `trained`.
+    """
+    if not takes_lags(fitted.model):
+        return fitted
+    again = settle_ahead(fitted, solve, [fitted.model.lags], leads=leads)
+    if again.chosen.items() <= fitted.chosen.items():
+        return fitted
+    return least_ahead([fitted, again], solve.validation, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
