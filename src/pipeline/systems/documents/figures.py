@@ -64,18 +64,20 @@ def draw_counts(panel: Axes, counts: pd.DataFrame, shares: np.ndarray) -> None:
 
 
 def errors_over(table: Any, fill: Callable[[Axes, Any], None], *, title: str, x: str) -> Figure:
-    """Draws test errors with their intervals over documents, a panel for each set of data and task, which `fill`
-    draws."""
+    """Draws test errors with their intervals over documents and seeds, a panel for each set of data and task, which
+    `fill` draws."""
     panels, grid = list(dict.fromkeys(table["panel"])), Grid(2, PANEL, MARGIN)
-    figure, axes = new_panels(panels, title, x=x, y="test error\nbars: 95 % interval over documents", grid=grid)
+    figure, axes = new_panels(
+        panels, title, x=x, y="test error\nbars: 95 % interval over documents and seeds", grid=grid
+    )
     for name, panel in axes.items():
         fill(panel, table[table["panel"] == name])
     return figure
 
 
 def errors_by_length(lengths: Any, *, title: str) -> Figure:
-    """Draws the test error of each arm over documents of at least so many words, with its interval over documents;
-    arms stand a little beside each other.
+    """Draws the test error of each arm over documents of at least so many words, with its interval over documents and
+    seeds; arms stand a little beside each other.
 
     lengths: as `multirun.by_length` gives them.
     """
@@ -94,7 +96,7 @@ def draw_lengths(panel: Axes, lengths: Any) -> None:
 
 def errors_by_most(means: Any, *, title: str) -> Figure:
     """Draws the test error by how many tokens are read at most, a line for arms that differ in these alone, with
-    intervals over documents; lines stand a little beside each other.
+    intervals over documents and seeds; lines stand a little beside each other.
 
     means: as `multirun.by_most` gives them.
     """
