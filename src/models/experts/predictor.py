@@ -40,13 +40,17 @@ class Translation(NamedTuple):
     finished: bool = True
 
 
-def cut_in_words(found: Sequence[Translation]) -> str | None:
-    """Returns how many translations were cut, and why, in one line; None where all have ended."""
-    cut = sum(not one.finished for one in found)
-    if not cut:
-        return None
-    ends = "at twice the tokens of their source and ten more"
-    return f"{cut} of {len(found)} translations did not end and were cut, {ends}"
+def cut_in_words(found: Sequence[Translation], longest: int) -> str | None:
+    """Returns how many texts and translations were cut, and why, in one line; None where none was. longest: tokens of a
+    text, after which it was cut."""
+    long, endless = sum(one.truncated for one in found), sum(not one.finished for one in found)
+    beyond, ends = f"more than longest={longest} tokens", "at twice the tokens of their source and ten more"
+    faults = [
+        *([f"{endless} of {len(found)} translations did not end and were cut, {ends}"] if endless else []),
+        *([f"{long} of {len(found)} texts have {beyond} and were translated up to there; cut them into sentences"]
+          if long else []),
+    ]  # fmt: skip
+    return "; ".join(faults) or None
 
 
 def texts_of(vocabulary: Vocabulary, written: Sequence[Written]) -> list[str]:

@@ -148,8 +148,9 @@ class Translator(SavedEstimator):
         """Returns the translation of each text, in their order; that of an empty one is empty.
 
         No translation depends on the other texts but for rounding, which may decide between two experts, or two
-        translations, that score about the same. One that has not ended after 2n + 10 tokens, for n of its text, is
-        cut there; a UserWarning says how many are. Raises NotFittedError before `fit`, TypeError for one text in place
+        translations, that score about the same. Of a text with more than `longest` tokens the beginning alone is
+        translated, and a translation that has not ended after 2n + 10 tokens, for n of its text, is cut there; a
+        UserWarning says how many there are of each. Raises NotFittedError before `fit`, TypeError for one text in place
         of a list, and ValueError for a task that was not learned, naming those known, and a character that is no text.
         """
         check_is_fitted(self)
@@ -157,13 +158,14 @@ class Translator(SavedEstimator):
             raise TypeError("texts must be a list of texts, as ['ein Haus']")
         task = self.predictor_.task(source, target)
         found = self.predictor_.translate(texts, [task] * len(texts))
-        if cut := cut_in_words(found):
+        if cut := cut_in_words(found, self.predictor_.longest):
             warnings.warn(f"{source}-{target}: {cut}", stacklevel=2)
         return [one.text for one in found]
 
     def score(self, pairs: Any) -> dict[str, dict[str, float]]:
         """Returns BLEU and chrF of each task, by its name as "de-en", with the ends of bootstrap intervals of 95 %, as
-        `models.experts.scores.scores_of`: of fewer than 8 pairs the ends are NaN. Raises as `translate` and `fit`."""
+        `models.experts.scores.scores_of`: of fewer than 8 pairs the ends are NaN. Warns as `translate`, and raises as
+        it and `fit`."""
         check_is_fitted(self)
         given, found = pairs_in(pairs), dict[str, dict[str, float]]()
         for source, target in tasks_of(given):

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from models import Translator
 from models.experts import translator
 from models.experts.pairs import pairs_in
+from models.experts.predictor import Translation, cut_in_words
 from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, statistics
 from models.experts.tables import translated_table
 from models.experts.training import Training
@@ -93,6 +94,19 @@ def test_translations_that_do_not_end_are_counted(fitted: Translator, tmp_path: 
     asked = pd.DataFrame({"text": ["das Haus", None], "from": "de", "to": "en"})
     assert translated_table(own.predictor_, asked)["finished"].tolist() == [False, True]
     assert fitted.predictor_.translate(["das Haus"], [0])[0].finished
+
+
+def test_texts_that_are_cut_are_counted(fitted: Translator) -> None:
+    long, words = " ".join(["Haus"] * 100), r"1 of 2 texts have more than longest=60 tokens and were translated up to "
+    with pytest.warns(UserWarning, match=rf"de-en: (.*; )?{words}there; cut them into sentences$"):
+        fitted.translate([long, "das Haus"], source="de", target="en")
+    with pytest.warns(UserWarning, match=words):
+        fitted.score([(long, "house", "de", "en"), ("das Haus", "the house", "de", "en")])
+    both = [Translation("", 0.0, truncated=True, finished=False), Translation("", 0.0, truncated=True)]
+    assert cut_in_words(both, 9) == (
+        "1 of 2 translations did not end and were cut, at twice the tokens of their source and ten more; "
+        "2 of 2 texts have more than longest=9 tokens and were translated up to there; cut them into sentences"
+    )
 
 
 def test_a_new_target_language_has_a_tag(fitted: Translator, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def evaluate(predictor: TranslationPredictor, data: TextPairs, encoded: Encoded)
 
 def translated(predictor: TranslationPredictor, data: TextPairs, part: str) -> pd.DataFrame:
     """Returns a row per sentence of a part: part, task, source, reference, translation, score, truncated, finished.
-    Says once how many translations were cut."""
+    Says once how many texts and translations were cut."""
     tables, written = [], list[Translation]()
     for place, (task, pairs) in enumerate(zip(data.tasks, data.parts[part], strict=True)):
         if not pairs:
@@ -78,7 +78,7 @@ def translated(predictor: TranslationPredictor, data: TextPairs, part: str) -> p
         front = {"part": part, "task": task.name, "source": texts, "reference": references}
         back = pd.DataFrame(found).rename(columns={"text": "translation"})
         tables.append(pd.concat([pd.DataFrame(front), back], axis=1))
-    if cut := cut_in_words(written):
+    if cut := cut_in_words(written, predictor.longest):
         tqdm.write(f"evaluate: {part}, {cut}")
     return pd.concat(tables, ignore_index=True)
 
