@@ -25,7 +25,6 @@ from models.sequence.vocabulary import Vocabulary, read_vocabulary
 
 DESCRIPTION, ARRAYS, VOCABULARY = "translator.json", "translator.npz", "vocabulary.json"
 MOST_BEAM = 8
-LONGEST = 1000  # tokens of a source at most, whatever is asked for
 # Control characters that are no white space, byte order marks, halves of pairs, and what Unicode calls noncharacters.
 UNWANTED = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
@@ -68,11 +67,14 @@ def tidied(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text.replace("\u200b", "")).split())
 
 
-def check_search(beam: int, longest: int) -> None:
-    """Raises ValueError for a beam outside 1 to 8, and for sources of no token or of more than `LONGEST`."""
-    for name, value, least, most in (("beam", beam, 1, MOST_BEAM), ("longest", longest, 4, LONGEST)):
+def check_search(beam: int, longest: int, learned: int) -> None:
+    """Raises ValueError for a beam outside 1 to 8, and for sources of fewer than 4 tokens or of more than were
+    learned from."""
+    for name, value, least, most in (("beam", beam, 1, MOST_BEAM), ("longest", longest, 4, learned)):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"{name} must be a whole number from {least} to {most}, got {value}")
+            too_long = name == "longest" and isinstance(value, int) and value > most
+            why = "; the model learned from no longer texts, so cut yours into sentences" if too_long else ""
+            raise ValueError(f"{name} must be a whole number from {least} to {most}, got {value}{why}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +82,8 @@ class TranslationPredictor:
     """Translates sentences of the tasks that a network has learned.
 
     network: fitted. vocabulary: with the tags of the tasks. tasks: the languages of each, by their numbers in the
-    network. tag: see `models.experts.tags.tags_of`. longest: tokens of a source, tags and end among them; what is
-    longer is cut. penalty: see `models.sequence.decoding.beam`.
+    network. tag: see `models.experts.tags.tags_of`. longest: tokens of a source, tags and end among them, of the
+    longest pairs that were learned from; what is longer is cut. penalty: see `models.sequence.decoding.beam`.
     """
 
     network: TranslationNetwork
@@ -104,13 +106,13 @@ class TranslationPredictor:
     ) -> list[Translation]:
         """Returns the translation of each text, in their order; that of an empty one is empty, with a score of 0.
 
-        tasks: their numbers. beam: 1 to 8, 1 is greedy search; longest: see the class; None takes the model's own. No
-        translation depends on the other texts but for rounding, which may decide between two experts, or two
-        translations, that score about the same. Raises ValueError, naming the text by its place from 0, for a character
-        that is no text, and as `check_search`.
+        tasks: their numbers. beam: 1 to 8, 1 is greedy search; longest: 4 to that of the class, as no longer text was
+        learned from; None takes the model's own. No translation depends on the other texts but for rounding, which may
+        decide between two experts, or two translations, that score about the same. Raises ValueError, naming the text
+        by its place from 0, for a character that is no text, and as `check_search`.
         """
         beam, longest = self.beam if beam is None else beam, self.longest if longest is None else longest
-        check_search(beam, longest)
+        check_search(beam, longest, self.longest)
         clean = [self._clean(place, text) for place, text in enumerate(texts)]
         present = [place for place, text in enumerate(clean) if text]
         found = [Translation("", 0.0, truncated=False)] * len(clean)

@@ -111,8 +111,12 @@ def test_columns_rows_and_the_search_are_checked(predictor: TranslationPredictor
         translated_table(predictor, table[:0])
     with pytest.raises(ValueError, match="beam must be a whole number from 1 to 8, got 9"):
         translated_table(predictor, table, beam=9)
-    with pytest.raises(ValueError, match="longest must be a whole number from 4 to 1000, got 3"):
+    with pytest.raises(ValueError, match=r"longest must be a whole number from 4 to 12, got 3$"):
         translated_table(predictor, table, longest=3)
+    reason = r"got 13; the model learned from no longer texts, so cut yours into sentences$"
+    with pytest.raises(ValueError, match=rf"^longest must be a whole number from 4 to 12, {reason}"):
+        translated_table(predictor, table, longest=13)
+    assert translated_table(predictor, table, longest=12).equals(translated_table(predictor, table))
 
 
 @pytest.mark.parametrize("file", ["translator.json", "translator.npz", "vocabulary.json"])

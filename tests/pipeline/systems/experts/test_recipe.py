@@ -151,6 +151,7 @@ def check_served(app, found: pd.DataFrame) -> None:
     for body, reason in (
         ({"dataframe_records": [{"text": "a", "from": "de"}]}, "column to is missing; the model needs text, from, to"),
         ({"dataframe_records": rows, "params": {"beam": 9}}, "beam must be a whole number from 1 to 8, got 9"),
+        ({"dataframe_records": rows, "params": {"longest": 1000}}, "got 1000; the model learned from no longer texts"),
         ({"dataframe_records": [{"text": "a\x00", "from": "de", "to": "en"}]}, "it holds the character U+0000"),
         ({"inputs": [["a"]]}, "this model takes a table; send dataframe_split or dataframe_records"),
     ):
