@@ -17,7 +17,8 @@ from models.sequence.vocabulary import BEGIN, END
 class Search(NamedTuple):
     """Says how translations are found. beam: hypotheses of a sentence; 1 is greedy search. penalty: see
     `models.sequence.decoding.beam`. factor, beyond: a translation of n source tokens has at most factor·n + beyond.
-    first: the first number that is a piece of text; signs and tags are not written. tokens: padded ones of a batch."""
+    first: the first number that is a piece of text; signs and tags are not written. tokens: padded ones of a batch, a
+    sentence counted once for each of its hypotheses."""
 
     first: int
     beam: int = 1
@@ -38,7 +39,7 @@ def translate(model: TranslationNetwork, source: TokenLists, task: Tensor, how: 
     was, found = model.training, dict[int, Written]()
     model.eval()
     lengths = source.lengths.unsqueeze(1)
-    most = max(how.tokens, int(lengths.max()) if len(lengths) else 0)
+    most = max(how.tokens // how.beam, int(lengths.max()) if len(lengths) else 0)
     for rows in batches_by_tokens(lengths, most=most, generator=torch.Generator().manual_seed(0)):
         written = batch_of(model, source, task, rows, how)
         found.update(zip(rows.tolist(), written, strict=True))

@@ -124,6 +124,19 @@ def test_translations_do_not_depend_on_neighbours(arm: str, size: int) -> None:
     assert translate(model, TokenLists.of([]), task[:0], how) == []
 
 
+@pytest.mark.parametrize("size", [1, 4])
+def test_hypotheses_count_as_tokens_of_a_batch(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them has log p of all pieces in a step, so a wide beam takes fewer sentences at once."""
+    model, met = filled(TranslationNetwork(architecture("token+static"), seed=0), 0.25), list[int]()
+    source, task, how = lists((3,) * 12, 3), torch.arange(12) % TASKS, Search(first=6, beam=size, beyond=4)
+    at_once, step = translate(model, source, task, how), model.step
+    monkeypatch.setattr(model, "step", lambda state, last: met.append(len(last)) or step(state, last))
+    found = translate(model, source, task, how._replace(tokens=24))
+    assert max(met) == 8
+    assert [each.tokens.tolist() for each in found] == [each.tokens.tolist() for each in at_once]
+    assert [each.log_p for each in found] == pytest.approx([each.log_p for each in at_once], rel=1e-9)
+
+
 def test_cached_search_is_search_that_reads_all_again() -> None:
     model, own = filled(TranslationNetwork(architecture("token+dynamic"), seed=0), 0.25).eval(), pairs()
     task, how = own.task, Search(first=6, beyond=2)
