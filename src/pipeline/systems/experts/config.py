@@ -7,6 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from pipeline.job.schedules import SCHEDULES
 from pipeline.settings.fields import setting
 from pipeline.settings.schema import CommonConfig
 from pipeline.systems.experts.comparison import TRANSLATION
@@ -63,6 +64,7 @@ class FitConfig:
     epochs: int = setting(at_least=0, cap="epochs")
     updates: int = setting(above=0, cap="count")
     learning_rate: float = setting(above=0)
+    schedule: str = setting(choices=tuple(SCHEDULES))
     warmup: int = setting(at_least=0, cap="count")
     clip: float = setting(above=0)
     smoothing: float = setting(at_least=0, below=1)

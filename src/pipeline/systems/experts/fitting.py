@@ -152,7 +152,7 @@ def fit_settings(settings: ExpertsConfig, *, title: str, on_gpu: bool) -> FitSet
     own = settings.fit
     steps = own.epochs * own.updates + 1  # one is left, so that the last epoch ends as the others do
     return FitSettings(
-        own.epochs, "adam", own.learning_rate, own.clip, steps=steps, accept="always", schedule="warmup_inverse_sqrt",
+        own.epochs, "adam", own.learning_rate, own.clip, steps=steps, accept="always", schedule=own.schedule,
         warmup=min(1.0, own.warmup / steps), second_beta=0.98, patience=own.patience, title=title,
         seed=settings.seed, autocast=own.autocast and on_gpu,
     )  # fmt: skip

@@ -164,6 +164,7 @@ def check_served(app, found: pd.DataFrame) -> None:
     [
         (("experts.arm=tokens",), "experts.arm=tokens: router must be one of dense, dense_wide"),
         (("experts.arm=hash+shared",), "experts.arm=hash+shared: adapter shared needs a router with a gate"),
+        (("fit.schedule=cosinus",), "fit.schedule=cosinus"),
         (("experts.top=5",), "experts: top must be 1 to count, got 5 of 4 experts"),
         (("experts.every=3",), "experts: every must be at most layers, got 3 of"),
         (("experts.capacity=1", "experts.count=1", "experts.top=1"), "capacity must be above 0, with several experts"),

@@ -19,7 +19,7 @@ from models.experts.objective import Measured
 from models.experts.tags import tag_names
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
-from pipeline.job.schedules import share_of_rate
+from pipeline.job.schedules import SCHEDULES, share_of_rate
 from pipeline.systems.experts import bars
 from pipeline.systems.experts.checks import check_fewshot
 from pipeline.systems.experts.config import ExpertsConfig, FitConfig, MixtureConfig
@@ -132,14 +132,16 @@ def test_settings_of_few_shots_that_cannot_be_are_refused(changed: dict[str, Any
 def test_new_tasks_are_learned_with_the_numbers_of_fewshot_and_a_rate_that_rises_first() -> None:
     own = settings(updates=20, learning_rate=0.002, warmup=40)
     own.fit = FitConfig(
-        epochs=1, updates=9, learning_rate=0.1, warmup=500, clip=1.0, smoothing=0.1, select="bleu", bleu=0,
-        autocast=False,
+        epochs=1, updates=9, learning_rate=0.1, schedule="warmup_inverse_sqrt", warmup=500, clip=1.0, smoothing=0.1,
+        select="bleu", bleu=0, autocast=False,
     )  # fmt: skip
     own.fit = fit_of(own, epochs=10)
     asked = fit_settings(own, title="fit", on_gpu=False)
     rates = [share_of_rate(asked.schedule, step, total=asked.steps, warmup=asked.warmup) for step in range(200)]
     assert (asked.learning_rate, rates.index(max(rates)), own.fit.select) == (0.002, 39, "nll")
     assert sum(rates) > 100  # a warm-up of one update leaves 27
+    own.fit.schedule = "constant"
+    assert fit_settings(own, title="fit", on_gpu=False).schedule == "constant"
 
 
 @pytest.mark.parametrize(
@@ -187,6 +189,12 @@ def test_what_was_learned_with_another_number_of_threads_is_not_taken(
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         marks.append(mark_of(ExpertsConfig(experts=MixtureConfig(arm="dense")), loaded, data))
     assert marks[0] == marks[2] != marks[1]
+
+
+def test_what_was_learned_by_another_schedule_is_not_taken(data: TextPairs, vocabulary: Vocabulary) -> None:
+    loaded = Loaded(data, vocabulary, Encoded({}, {}), torch.device("cpu"))
+    own = [ExpertsConfig(experts=MixtureConfig(arm="dense"), fit=FitConfig(schedule=each)) for each in SCHEDULES]
+    assert len({mark_of(each, loaded, data) for each in own}) == len(SCHEDULES)
 
 
 @pytest.mark.usefixtures("store")
