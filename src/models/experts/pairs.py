@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from models.experts.tags import Languages
 from models.runtime.parameters import shown
 from models.runtime.seeding import generator
 
+Side = tuple[str, str]  # a language and a text of it
 COLUMNS = ("text", "translation", "from", "to")
 
 
@@ -29,7 +31,7 @@ class Pair(NamedTuple):
         return self.source, self.target
 
     @property
-    def sides(self) -> set[tuple[str, str]]:
+    def sides(self) -> set[Side]:
         """Returns both texts, each with its language."""
         return {(self.source, self.text), (self.target, self.translation)}
 
@@ -89,21 +91,41 @@ def tasks_of(pairs: Sequence[Pair]) -> tuple[Languages, ...]:
 
 
 def split(pairs: Sequence[Pair], share: float, *, seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Returns the pairs to learn from, and those that are held out: that share of each task, drawn.
+    """Returns the pairs to learn from, and those that are held out: that share of each task, see `drawn`.
 
-    What shares a text with a pair that is held out is not learned from, whatever its task. Raises ValueError for a task
-    of which nothing is left.
+    What shares a text with a pair that is held out is not learned from, whatever its task. Warns where that are more
+    pairs than are held out. Raises ValueError for a task of which nothing is left.
     """
-    order = torch.randperm(len(pairs), generator=generator(seed, "experts/held_out")).tolist()
-    held_out = list[Pair]()
-    for task in tasks_of(pairs):
-        own = [pairs[place] for place in order if pairs[place].task == task]
-        held_out += own[: int(share * len(own))]
-    seen = set[tuple[str, str]]().union(*(pair.sides for pair in held_out))
+    held_out = drawn(pairs, share, seed=seed)
+    seen = set[Side]().union(*(pair.sides for pair in held_out))
     learned = [pair for pair in pairs if not pair.sides & seen]
     for task in tasks_of(pairs):
         if task not in tasks_of(learned):
             raise ValueError(
                 f"task {'-'.join(task)}: no pair is left to learn from; give more pairs, or lower held_out"
             )
+    lost = len(pairs) - len(learned) - len(held_out)
+    if lost > len(held_out):
+        warnings.warn(
+            f"held_out={share:g} holds out {len(held_out)} of {len(pairs)} pairs, and {lost} more are not learned "
+            "from, as they share a sentence with one of these; lower held_out, or give a sentence fewer times",
+            stacklevel=3,
+        )
     return learned, held_out
+
+
+def drawn(pairs: Sequence[Pair], share: float, *, seed: int) -> list[Pair]:
+    """Returns the pairs that are held out: that share of each task, rounded, in a random order.
+
+    One task is drawn after the other, and of each those pairs first that share a text with one that is held out
+    already, as they are lost to learning. So tasks over the same sentences hold out the same ones.
+    """
+    order = torch.randperm(len(pairs), generator=generator(seed, "experts/held_out")).tolist()
+    held_out, seen = list[Pair](), set[Side]()
+    for task in tasks_of(pairs):
+        own = [pairs[place] for place in order if pairs[place].task == task]
+        own.sort(key=lambda pair: pair.sides.isdisjoint(seen))
+        chosen = own[: round(share * len(own))]
+        held_out += chosen
+        seen = seen.union(*(pair.sides for pair in chosen))
+    return held_out
