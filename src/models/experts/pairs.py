@@ -10,9 +10,11 @@ import torch
 
 from models.experts.predictor import tidied
 from models.experts.tags import Languages
+from models.runtime.held_out import warn_of_few_held_out
 from models.runtime.parameters import shown
 from models.runtime.seeding import generator
 
+LEAST_HELD_OUT = 10  # pairs of a validation part; with fewer there is none
 Side = tuple[str, str]  # a language and a text of it
 COLUMNS = ("text", "translation", "from", "to")
 
@@ -93,10 +95,15 @@ def tasks_of(pairs: Sequence[Pair]) -> tuple[Languages, ...]:
 def split(pairs: Sequence[Pair], share: float, *, seed: int) -> tuple[list[Pair], list[Pair]]:
     """Returns the pairs to learn from, and those that are held out: that share of each task, see `drawn`.
 
-    What shares a text with a pair that is held out is not learned from, whatever its task. Warns where that are more
-    pairs than are held out. Raises ValueError for a task of which nothing is left.
+    Where these are fewer than `LEAST_HELD_OUT` in all, all pairs are learned from, and a warning says so. What shares a
+    text with a pair that is held out is not learned from, whatever its task. Warns where that are more pairs than are
+    held out. Raises ValueError for a task of which nothing is left.
     """
     held_out = drawn(pairs, share, seed=seed)
+    if len(held_out) < LEAST_HELD_OUT:
+        if share:
+            warn_of_few_held_out(share, len(pairs), "pairs", least=LEAST_HELD_OUT)
+        return list(pairs), []
     seen = set[Side]().union(*(pair.sides for pair in held_out))
     learned = [pair for pair in pairs if not pair.sides & seen]
     for task in tasks_of(pairs):

@@ -46,8 +46,10 @@ class Translator(SavedEstimator):
     pairs are not learned from, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens:
     of a batch on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch),
     learning_rate, warmup, clip: of Adam; a warm-up of more than all updates is warned of. patience: epochs without
-    better validation nats that end training; the best is kept. held_out: the share of each task's pairs that is held
-    out for that, 0 for none; a warning names tasks of which it is less than one pair. beam: hypotheses, 1 to 8.
+    better validation nats that end training; the best is kept. Nats are a mean over tasks, in which each task counts
+    alike, however few of its pairs are held out. held_out: the share of each task's pairs that is held out for that, 0
+    for none; where it is fewer than 10 pairs in all, all are learned from and the last epoch is kept, which a warning
+    says; a warning names tasks of which it is less than one pair. beam: hypotheses, 1 to 8.
     random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
@@ -204,7 +206,7 @@ class Translator(SavedEstimator):
             tasks=range(first, len(predictor.tasks)),
         )  # fmt: skip
         validation = encoded(predictor, held_out)
-        if self.held_out:
+        if held_out:
             warn_of_none_held_out(predictor, validation, first)
         with threads_for(predictor.network):
             return train(objective, validation, how, seed=seed)

@@ -13,6 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from models.mctn.samples import Samples, Stream
+from models.runtime.held_out import warn_of_few_held_out
 from models.runtime.seeding import generator
 
 LEAST_HELD_OUT = 5  # samples of a validation part; with fewer there is none
@@ -86,11 +87,7 @@ def drawn(groups: torch.Tensor, classes: torch.Tensor, wanted: int) -> torch.Ten
 def warn_of_few(share: float, count: int) -> None:
     """Warns where a share of so many samples is too small a validation part, unless none is wanted."""
     if share > 0 and int(share * count) < LEAST_HELD_OUT:
-        warnings.warn(
-            f"held_out={share:g} of {count} samples is fewer than {LEAST_HELD_OUT}: no epoch is chosen, and the last "
-            "is kept; give more samples, a larger held_out, or 0 for none",
-            stacklevel=3,
-        )
+        warn_of_few_held_out(share, count, "samples", least=LEAST_HELD_OUT)
 
 
 def warn_of_large_groups(share: float) -> None:

@@ -22,6 +22,18 @@ def test_tasks_over_the_same_sentences_lose_no_more_than_the_share() -> None:
     assert split(pairs, 0.05, seed=1) != (learned, held_out)
 
 
+def test_fewer_than_ten_pairs_choose_no_epoch() -> None:
+    pairs = parallel(95, "de-en", "et-lv")
+    words = (
+        "^held_out=0.04 of 190 pairs is fewer than 10: no epoch is chosen, and the last is kept; give more pairs, "
+        "a larger held_out, or 0 for none$"
+    )
+    with pytest.warns(UserWarning, match=words):
+        assert split(pairs, 0.04, seed=0) == (pairs, [])
+    assert split(pairs, 0.0, seed=0) == (pairs, [])
+    assert len(split(pairs, 0.05, seed=0)[1]) == 10
+
+
 def test_every_task_holds_out_its_share_rounded() -> None:
     pairs = [*parallel(190, "de-en"), *parallel(33, "et-lv"), *parallel(9, "fi-sv")]
     _, held_out = split(pairs, 0.05, seed=0)

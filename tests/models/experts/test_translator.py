@@ -21,7 +21,7 @@ from models.experts.predictor import Translation, cut_in_words
 from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, statistics
 from models.experts.tables import translated_table
 from models.experts.training import Training
-from models.experts.translator import encoded, with_tasks
+from models.experts.translator import encoded, warn_of_none_held_out, with_tasks
 
 ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]
 OWN = ("a", "the", "my", "no", "house", "tree", "dog", "cat")
@@ -247,7 +247,7 @@ def test_long_pairs_are_not_learned_from(fitted: Translator) -> None:
 
 def test_a_table_held_out_pairs_and_equal_seeds() -> None:
     table = pd.DataFrame(pairs() + pairs("fr"), columns=["text", "translation", "from", "to"])
-    own = Translator(**QUICK | {"held_out": 0.2, "epochs": 2, "arm": "dense", "pieces": 310}).fit(table)
+    own = Translator(**QUICK | {"held_out": 0.4, "epochs": 2, "arm": "dense", "pieces": 310}).fit(table)
     fresh: Any = clone(own)
     again = fresh.fit(table)
     assert own.curve_ == again.curve_
@@ -263,15 +263,19 @@ def test_a_table_held_out_pairs_and_equal_seeds() -> None:
 
 
 def test_tasks_of_which_no_pair_is_held_out_are_named(fitted: Translator, tmp_path: Path) -> None:
-    few = pairs("fr")[:2]
+    known = [*pairs(), *((b, a, "en", "de") for a, b, _, _ in pairs())]
     with pytest.warns(
         UserWarning, match=r"^no pair of fr-en is held out, so that other tasks alone choose the epoch; "
     ):
-        Translator(**QUICK | {"held_out": 0.2}).fit([*pairs(), *few])
-    fitted.save(tmp_path / "own")
-    own = Translator.load(tmp_path / "own").set_params(held_out=0.05)
+        Translator(**QUICK | {"held_out": 0.4}).fit([*known, *pairs("fr")[-1:]])
     with pytest.warns(UserWarning, match=r"held out, so that no epoch is chosen; give more pairs, or raise held_out$"):
-        own.add_language(pairs("fr")[:9], epochs=1, updates=1, warmup=1)
+        warn_of_none_held_out(fitted.predictor_, encoded(fitted.predictor_, []), 0)  # as where all are too long
+    fitted.save(tmp_path / "own")
+    own = Translator.load(tmp_path / "own").set_params(held_out=0.5)
+    with pytest.warns(UserWarning, match=r"^held_out=0.5 of 16 pairs is fewer than 10: no epoch is chosen") as said:
+        own.add_language(pairs("fr"), epochs=1, updates=1, warmup=1)
+    assert (len(said), said[0].filename) == (1, __file__)
+    assert np.isnan(own.curve_[0][1])
 
 
 def test_scores_say_what_to_install(monkeypatch) -> None:
