@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from models.experts.network import TranslationNetwork
 from models.experts.objective import EncodedPairs, measure
@@ -19,8 +19,8 @@ def grown(model: TranslationNetwork, tasks: int, *, seed: int) -> TranslationNet
     """Returns a copy with so many more tasks; what it does for the old ones is the same to the bit, until
     `begin_tags`.
 
-    A new static adapter changes nothing before it learns. A new task's embedding is the mean of all, until it
-    `begin_as_nearest`. Dynamic adapters stay as many as they were.
+    A new static adapter changes nothing, and a new task's embedding is the mean of all, until they `begin_as_nearest`.
+    Dynamic adapters stay as many as they were.
     """
     own = model.architecture
     adapting = replace(own.adapting, count=own.adapting.adapters(own.tasks) if own.adapting.learned else None)
@@ -36,17 +36,44 @@ def grown(model: TranslationNetwork, tasks: int, *, seed: int) -> TranslationNet
 
 @torch.no_grad()
 def begin_as_nearest(model: TranslationNetwork, pairs: EncodedPairs, old: int) -> dict[int, int]:
-    """Gives each new task, from the number `old` on, the embedding of the old one under which its pairs have the least
-    nats; returns which that is, by their numbers. A network without embeddings stays as it is."""
-    if model.table is None:
-        return {}
+    """Gives each new task, from the number `old` on, what is a task's own of that candidate under which its pairs have
+    the least nats; returns which that is, by their numbers.
+
+    Own is the embedding, or the static adapters. Candidates are the old tasks, and with static adapters the new task
+    itself, which has D = 0; so it begins no worse on its pairs than without an adapter. What is of old tasks stays the
+    same to the bit. A network without either stays as it is, and nothing is returned.
+    """
+    owned = of_tasks(model)
     nearest = dict[int, int]()
-    for task in range(old, model.architecture.tasks):
+    for task in range(old, model.architecture.tasks if owned else old):
         own = pairs.take((pairs.task == task).nonzero().squeeze(1))
-        nats = [measure(model, replace(own, task=torch.full_like(own.task, other))).mean for other in range(old)]
-        nearest[task] = nats.index(min(nats))
-        model.table[task] = model.table[nearest[task]]
+        candidates = [*range(old), *([task] if model.table is None else [])]
+        kept = {candidate: [part[candidate].clone() for part in owned] for candidate in candidates}
+        nats = dict[int, float]()
+        for candidate in candidates:
+            give(owned, task, kept[candidate])
+            nats[candidate] = measure(model, own).mean
+        nearest[task] = min(candidates, key=nats.__getitem__)
+        give(owned, task, kept[nearest[task]])
     return nearest
+
+
+def of_tasks(model: TranslationNetwork) -> list[Tensor]:
+    """Returns the parameters with a row for each task, (task, …): the embeddings, or those of static adapters."""
+    if model.table is not None:
+        return [model.table]
+    return adapters_of(model) if model.architecture.adapting.kind == "static" else []
+
+
+def adapters_of(model: TranslationNetwork) -> list[nn.Parameter]:
+    """Returns the parameters of all adapters, (adapter, …) each."""
+    return [part for name, part in model.named_parameters() if "_adapters." in name and ".experts." in name]
+
+
+def give(owned: Sequence[Tensor], task: int, values: Sequence[Tensor]) -> None:
+    """Writes the values into the row of a task."""
+    for part, value in zip(owned, values, strict=True):
+        part[task] = value
 
 
 @torch.no_grad()
@@ -75,7 +102,7 @@ def parameters_to_adapt(model: TranslationNetwork, what: str) -> list[nn.Paramet
     chooses are of all tasks, so they are not offered by themselves.
     """
     gates = [part for name, part in model.named_parameters() if ".router." in name]
-    adapters = [part for name, part in model.named_parameters() if "_adapters." in name and ".experts." in name]
+    adapters = adapters_of(model)
     kind = model.architecture.adapting.kind
     table = [] if model.table is None else [model.table]
     groups = {

@@ -120,8 +120,9 @@ class Translator(SavedEstimator):
 
         adapt: what learns, see `models.experts.growth.parameters_to_adapt`; None for what is the new tasks' own, which
         is "adapters" of static ones, and "tasks" of dynamic and shared ones, their embeddings. epochs, updates,
-        learning_rate, warmup: as of the class, for these pairs. The embedding of a new task, where the arm has some,
-        begins as that of the known task under which its pairs have the least nats. With adapt=None a task that was
+        learning_rate, warmup: as of the class, for these pairs. The embedding of a new task, or its static adapters,
+        begin as those of the known task under which its pairs have the least nats; adapters begin as nothing where that
+        fits the pairs better. With adapt=None a task that was
         known translates as before, to the last bit where no new language has a tag: with tag="target" where the targets
         are known ones, with tag="task" where the sources are too. The tag of another language is one more row of the
         softmax in which tokens are written, so scores of known tasks change a little, and a translation may where two

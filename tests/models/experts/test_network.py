@@ -10,11 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from experts_problems import ARMS, TASKS, VOCABULARY, architecture, filled, hidden_of, lists, network, normal, pairs
+from models.experts import growth
 from models.experts.arms import Adapting, Mixing
 from models.experts.growth import begin_as_nearest, begin_tags, grown, parameters_to_adapt
 from models.experts.mixture import Mixture
 from models.experts.network import Architecture, Sentences, TranslationNetwork, size_of
-from models.experts.objective import EncodedPairs, measure, step_of
+from models.experts.objective import EncodedPairs, Measured, measure, step_of
 from models.experts.routers import About, Routed
 from models.experts.search import Search, translate
 from models.experts.tags import tag_names
@@ -214,7 +215,40 @@ def test_a_new_task_begins_as_the_old_one_that_fits_its_pairs_best() -> None:
     assert begin_as_nearest(model, new, TASKS) == expected
     assert torch.equal(table[:TASKS], before[:TASKS])
     assert torch.equal(table[TASKS:], before[list(expected.values())])
-    assert begin_as_nearest(grown(network("token+static"), 1, seed=1), new, TASKS) == {}
+    assert begin_as_nearest(grown(network("token"), 1, seed=1), new, TASKS) == {}
+
+
+@pytest.mark.parametrize("arm", ["token+static", "dense+static", "task+static"])
+def test_new_static_adapters_begin_as_those_that_fit_their_pairs_best(arm: str) -> None:
+    """They are those of an old task, or none where these fit better; experts are those of the new task in any case."""
+    model, own = grown(network(arm), 1, seed=1), pairs()
+    adapters = [part for name, part in model.named_parameters() if "_adapters." in name]
+    before = [part.detach().clone() for part in adapters]
+    new = EncodedPairs(own.source, own.target, torch.full((4,), TASKS))
+    begun, nats = measure(model, new).mean, list[float]()
+    old = logits(model, own, [0, 1, 2, 3])
+    with torch.no_grad():
+        for task in range(TASKS):
+            for part, first in zip(adapters, before, strict=True):
+                part[TASKS] = first[task]
+            nats.append(measure(model, new).mean)
+        for part, first in zip(adapters, before, strict=True):
+            part.copy_(first)
+    nearest = [*nats, begun].index(min(*nats, begun))
+    assert begin_as_nearest(model, new, TASKS) == {TASKS: nearest}
+    assert measure(model, new).mean == min(*nats, begun)
+    assert all(torch.equal(part[TASKS], first[nearest]) for part, first in zip(adapters, before, strict=True))
+    for one, other in zip(logits(model, own, [0, 1, 2, 3]), old, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_new_static_adapters_stay_nothing_where_those_of_old_tasks_are_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, own, nats = grown(network("token+static"), 1, seed=1), pairs(), iter([3.0, 2.0, 4.0, 3.5, 1.0])
+    monkeypatch.setattr(growth, "measure", lambda *_: Measured({TASKS: next(nats)}, {}))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    new = EncodedPairs(own.source, own.target, torch.full((4,), TASKS))
+    assert begin_as_nearest(model, new, TASKS) == {TASKS: TASKS}
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
 def test_a_new_tag_begins_as_the_mean_of_its_kind() -> None:

@@ -172,7 +172,7 @@ def fit_of(settings: ExpertsConfig, epochs: int) -> FitConfig:
 def grown_network(
     settings: ExpertsConfig, loaded: Loaded, base: TextPairs, here: Study
 ) -> tuple[TranslationNetwork, dict[int, int]]:
-    """Returns the network of the old tasks with room for the new ones, and which old task each of them begins as."""
+    """Returns the network of the old tasks with room for the new ones, and which task each of them begins as."""
     old = len(base.tasks)
     trained = base_network(settings, loaded, base, here)
     network = grown(trained, len(loaded.data.tasks) - old, seed=settings.seed).eval()
@@ -182,7 +182,7 @@ def grown_network(
 
 class Before(NamedTuple):
     """Holds what a translator does before it learns the new tasks, on the test part: nats a token by the number of a
-    task, and chrF by the numbers of new ones; and which old task each new one begins as."""
+    task, and chrF by the numbers of new ones; and which task each new one begins as, see `begin_as_nearest`."""
 
     nats: dict[int, float]
     chrf: dict[int, float]
