@@ -13,7 +13,7 @@ from models.runtime.early_stopping import Course, EarlyStopping, rising_then_fal
 class Training(NamedTuple):
     """Says how to train: epochs at most, updates of each, Adam's largest learning rate, the updates in which it rises
     before it falls as 1/√update, the largest norm of a gradient, and how many epochs without a better one end
-    training."""
+    training, counted from the epoch in which the rate stops rising."""
 
     epochs: int
     updates: int
@@ -25,6 +25,11 @@ class Training(NamedTuple):
     def share(self, update: int) -> float:
         """Returns the share of the learning rate that an update, from 0, takes."""
         return rising_then_falling(update, self.warmup)
+
+    @property
+    def course(self) -> Course:
+        """Returns how long to train."""
+        return Course(self.epochs, self.clip, self.patience, rising=(self.warmup - 1) // self.updates)
 
 
 def train(
@@ -40,5 +45,4 @@ def train(
     pace = torch.optim.lr_scheduler.LambdaLR(optimizer, how.share)
     optimizer.register_step_post_hook(lambda *_: pace.step())
     nats = (lambda: measure(objective.model, validation).mean) if validation.count else None
-    course = Course(how.epochs, how.clip, how.patience)
-    return EarlyStopping(objective, optimizer, nats, seed, "experts").run(course)
+    return EarlyStopping(objective, optimizer, nats, seed, "experts").run(how.course)

@@ -46,16 +46,17 @@ class Translator(SavedEstimator):
     pairs are not learned from, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens:
     of a batch on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch),
     learning_rate, warmup, clip: of Adam; a warm-up of more than all updates is warned of. patience: epochs without
-    better validation nats that end training; the best is kept. Nats are a mean over tasks, in which each task counts
-    alike, however few of its pairs are held out. held_out: the share of each task's pairs that is held out for that, 0
-    for none; where it is fewer than 10 pairs in all, all are learned from and the last epoch is kept, which a warning
-    says; a warning names tasks of which it is less than one pair. beam: hypotheses, 1 to 8.
-    random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
+    better validation nats that end training, counted from the epoch in which the warm-up ends; the best is kept.
+    Nats are a mean over tasks, in which each task counts alike, however few of its pairs are held out. held_out:
+    the share of each task's pairs that is held out for that, 0 for none; where it is fewer than 10 pairs in all,
+    all are learned from and the last epoch is kept, which a warning says; a warning names tasks of which it is less
+    than one pair. beam: hypotheses, 1 to 8. random_state: the seed of all that is drawn; None or a RandomState of
+    NumPy draws one in each `fit`.
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
     tokens on each side, each some 0.4 seconds on one core. So the defaults take minutes: 80 seconds an epoch, and at
-    most half an hour. Of some hundreds of short pairs updates=20 is enough, and tokens=400 is faster still. A terminal
-    shows a bar of the epochs; elsewhere nothing is said.
+    most half an hour. Of some hundreds of short pairs updates=20 with warmup=40 is enough, and tokens=400 is faster
+    still. A terminal shows a bar of the epochs; elsewhere nothing is said.
 
     After `fit`: `predictor_`, the fitted `models.experts.predictor.TranslationPredictor`; `curve_`, training loss and
     validation nats of each epoch.

@@ -23,12 +23,13 @@ def rising_then_falling(update: int, warmup: int) -> float:
 
 
 class Course(NamedTuple):
-    """Says how long to train: epochs at most, the largest norm of a gradient, and how many epochs without a better one
-    end training."""
+    """Says how long to train: epochs at most, the largest norm of a gradient, how many epochs without a better one end
+    training, and how many epochs at the beginning are not counted among these, as the learning rate only rises."""
 
     epochs: int
     clip: float
     patience: int
+    rising: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class EarlyStopping:
                 loss = self.epoch(epoch, batches)
                 curve.append((loss, self.validation() if self.validation else math.nan))
                 shown(*curve[-1])
-                waited += 1
+                waited += epoch >= course.rising
                 if curve[-1][1] < best:
                     best, kept, waited = curve[-1][1], copy.deepcopy(self.objective.model.state_dict()), 0
                 if self.validation and waited >= course.patience:

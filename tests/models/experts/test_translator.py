@@ -326,3 +326,8 @@ def test_a_warmup_longer_than_all_updates_is_warned_of() -> None:
         own = Translator(**QUICK | {"warmup": 4}).fit(pairs())
     with pytest.warns(UserWarning, match=r"^warmup=40 is more than all 1 updates"):
         own.add_language(pairs("fr"), epochs=1, updates=1)
+
+
+@pytest.mark.parametrize(("warmup", "updates", "rising"), [(200, 200, 0), (200, 20, 9), (201, 20, 10), (40, 20, 1)])
+def test_patience_is_counted_from_the_epoch_in_which_the_warmup_ends(warmup: int, updates: int, rising: int) -> None:
+    assert Training(20, updates, 0.003, warmup, 1.0, 2).course.rising == rising

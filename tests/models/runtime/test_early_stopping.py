@@ -89,3 +89,11 @@ def test_an_epoch_whose_validation_loss_is_not_finite_is_not_kept(wrong: float) 
     training = EarlyStopping(objective, optimiser, validated, 0, "line")  # pyright: ignore[reportArgumentType]
     assert len(training.run(Course(3, 1.0, 5))) == 3
     assert objective.model.weight.detach().item() == kept[0] != kept[-1]
+
+
+@pytest.mark.parametrize(("rising", "epochs"), [(0, 3), (1, 3), (3, 5), (9, 6)])
+def test_patience_is_counted_from_the_end_of_the_warmup_on(rising: int, epochs: int) -> None:
+    objective, losses = ToOne(), iter([1.0, 2.0, 2.0, 2.0, 2.0, 2.0])
+    optimiser = torch.optim.SGD(objective.parameters(), lr=0.01)
+    training = EarlyStopping(objective, optimiser, lambda: next(losses), 0, "line")
+    assert len(training.run(Course(6, 1.0, 2, rising=rising))) == epochs
