@@ -58,7 +58,7 @@ def begin_as_nearest(model: TranslationNetwork, pairs: EncodedPairs, old: int) -
     return nearest
 
 
-def of_tasks(model: TranslationNetwork) -> list[Tensor]:
+def of_tasks(model: TranslationNetwork) -> Sequence[Tensor]:
     """Returns the parameters with a row for each task, (task, …): the embeddings, or those of static adapters."""
     if model.table is not None:
         return [model.table]
