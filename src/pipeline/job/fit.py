@@ -30,7 +30,7 @@ SMALLEST_STEP = 2.0**-12  # of the learning rate, after which training ends; as 
 
 class Fit:
     """Minimises an objective, and keeps the model of the best row of its curve; the model before training is a
-    candidate.
+    candidate where `FitSettings.from_start` says so.
 
     After an epoch (or `evaluate_every` steps) whose training error rose or is not finite the model goes back to where
     it was before, the optimiser forgets its moments, and the learning rate is halved. With a `path` the state is
@@ -198,7 +198,7 @@ class Fit:
         self.summed.zero_()
         if accepted:
             self._mark()
-        if decides and (not progress.rows or row.better_than(progress.kept)):
+        if decides and (not progress.rows or (accepted and self._untrained()) or row.better_than(progress.kept)):
             progress.best_row, progress.best = len(progress.rows), self.start
         if accepted and train is not None:
             progress.train = train
@@ -206,6 +206,10 @@ class Fit:
         if self.settings.checkpoint_every is None or self._due(self.settings.checkpoint_every):
             self._save()
         self.measures.on_row(row)
+
+    def _untrained(self) -> bool:
+        """Returns whether the model that is kept so far is the one before training, and may not be."""
+        return not self.settings.from_start and self.progress.best_row == 0
 
     @torch.no_grad()
     def _measured(self, train: float | None) -> dict[str, float]:

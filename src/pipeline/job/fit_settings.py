@@ -24,8 +24,8 @@ class FitSettings:
     steps. second_beta: see `job.optimisers`. accumulate: batches for each step. patience: rows of the curve without a
     better one after which training ends. evaluate_every: steps from one row to the next, None for one after each epoch.
     checkpoint_every: steps from one state on disk to the next, None for one with each row. seed: of dropout; None where
-    nothing is dropped. autocast: bfloat16 arithmetic where it is safe, on a GPU alone. title: of the bar and of
-    messages; without one there is no bar.
+    nothing is dropped. autocast: bfloat16 arithmetic where it is safe, on a GPU alone. from_start: whether the model
+    before training may be kept. title: of the bar and of messages; without one there is no bar.
     """
 
     epochs: int = field(metadata={RULE: Rule(at_least=0)})
@@ -44,6 +44,7 @@ class FitSettings:
     checkpoint_every: int | None = setting(None, at_least=1)
     seed: int | None = None
     autocast: bool = False
+    from_start: bool = True
     title: str = ""
 
 

@@ -140,6 +140,16 @@ def test_higher_may_be_better_and_without_a_decision_the_last_is_kept() -> None:
     assert kept == [1, 0, 4]
 
 
+def test_a_start_that_is_no_candidate_is_not_kept_and_does_not_end_training() -> None:
+    """An untrained tagger finds an entity now and then, and one that begins to learn names nothing for some epochs."""
+    errors, losses = iter([0.999, 1.0, 1.0, 1.0, 0.5, 0.6]), iter([9.0, 3.0, 2.0, 1.0, 0.5, 0.4])
+    loop, rows = fit(
+        RefreshedLeastSquares(), epochs=5, patience=2, from_start=False, decides=Decision("error", ties="loss"),
+        evaluate=lambda: {"error": next(errors), "loss": next(losses)},
+    )  # fmt: skip
+    assert (len(rows), loop.progress.best_row) == (6, 4)
+
+
 def test_what_does_not_decide_steers_nothing() -> None:
     one, other = RefreshedLeastSquares(), RefreshedLeastSquares()
     noise = iter(range(1000))

@@ -207,6 +207,7 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
     fit = FitSettings(
         own.epochs, "adamw", own.learning_rate, CLIP, steps=steps, accept="always", schedule="warmup_linear",
         warmup=own.warmup, weight_decay=own.weight_decay, patience=own.patience, title=FINETUNE, seed=settings.seed,
+        from_start=False,  # names at random find an entity now and then; a network that learns first names nothing
     )  # fmt: skip
     return fitted(
         settings, objective, fit, here, Decision("validation_error", ties="validation_log_loss"),

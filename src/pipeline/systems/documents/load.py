@@ -81,7 +81,8 @@ def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documen
             "or synthetic_documents"
         )
     own, most = settings.documents, settings.size.sequences
-    return read_badly(data.shortened(train=most, held=most), jitter=own.jitter, shuffle=own.shuffle, seed=settings.seed)
+    less = data.shortened(train=most, held=most)
+    return read_badly(less, jitter=own.jitter, shuffle=own.shuffle, seed=0)  # all seeds read the same documents
 
 
 def check_answers(task: str, data: Documents) -> None:
