@@ -51,7 +51,7 @@ def examples_of_table(table: Any, task: str) -> list[Example]:
     """Returns the documents of a table. Raises as `examples_in`."""
     name, other, rest = (TAG, LABEL, CLASSES) if task == TAGS else (LABEL, TAG, TAGS)
     instead = f"; task={rest} learns from {other}, which is there" if other in table.columns else ""
-    check_column(table, name, f"task={task} learns from it{instead}")
+    check_column(table, name, f"task={task} learns from it and is scored by it{instead}")
     documents, cells = documents_in(table), cells_in_column(table[name])
     if task == TAGS:
         warn_of_missing_tags(documents, cells)

@@ -156,7 +156,7 @@ def predicted_table(predictor: DocumentPredictor, table: pd.DataFrame) -> pd.Dat
 
 
 def tagged_table(predictor: DocumentPredictor, table: pd.DataFrame, found: list[Rows]) -> pd.DataFrame:
-    """Returns the rows of the table with what a model says of the words."""
+    """Returns the rows of the table, under its index, with what a model says of the words."""
     import pandas as pd
 
     labels = np.full(len(table), None, object)
@@ -165,9 +165,9 @@ def tagged_table(predictor: DocumentPredictor, table: pd.DataFrame, found: list[
         read = rows[: len(own.labels)]
         labels[read], probabilities[read], numbers[read], chunks[read] = own.labels, *own[1:]
     entity = pd.Series(numbers).astype("Int64")
-    said = {LABEL: labels, PROBABILITY: probabilities, ENTITY: entity.mask(entity == 0),
-            CHUNKS: pd.Series(chunks).astype("Int64")}  # fmt: skip
-    return kept_columns(table, tuple(said)).reset_index(drop=True).assign(**said)
+    said = {LABEL: labels, PROBABILITY: probabilities, ENTITY: entity.mask(entity == 0).array,
+            CHUNKS: pd.Series(chunks).astype("Int64").array}  # fmt: skip
+    return kept_columns(table, tuple(said)).assign(**said)
 
 
 def kept_columns(table: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:

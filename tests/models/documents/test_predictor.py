@@ -226,15 +226,16 @@ def test_what_was_trained_on_beginnings_reads_beginnings_and_says_so(
 
 def test_a_table_comes_back_with_tags(documents: list[Document], vocabulary: Vocabulary) -> None:
     own = predictor(vocabulary, max_length=90)
-    table = table_of(documents).assign(label="x", more=1).set_index(np.full(240, 5))
+    table = table_of(documents).assign(label="x", more=1).set_index(np.arange(240)[::-1] // 2)
     table.loc[:, "word"] = ["\u200b" if i == 80 else word for i, word in enumerate(table["word"])]
     with pytest.warns(UserWarning, match=r"^1 of 240 rows have no word; nothing is said of them$"):
         found = predicted_table(own, table)
     assert list(found.columns) == [*COLUMNS, "label_of_file", "more", "label", "probability", "entity", "chunks"]
-    expected = own.tags(documents[:1])[0]
-    assert tuple(found["label"][:80]) == expected.labels
-    np.testing.assert_allclose(found["probability"][:80], expected.probabilities, atol=1e-9)
-    assert found["entity"][:80].fillna(0).tolist() == expected.entities.tolist()
+    pd.testing.assert_index_equal(found.index, table.index)
+    expected, first = own.tags(documents[:1])[0], found.iloc[:80]
+    assert tuple(first["label"]) == expected.labels
+    np.testing.assert_allclose(first["probability"], expected.probabilities, atol=1e-9)
+    assert first["entity"].fillna(0).tolist() == expected.entities.tolist()
     assert found["chunks"].nunique() >= 1
     assert found.iloc[80][["label", "probability", "entity", "chunks"]].isna().all()
     assert found["label"].notna().sum() == 239

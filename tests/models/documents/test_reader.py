@@ -272,16 +272,20 @@ def test_words_without_a_tag_among_others_that_have_o_are_counted(empty: Any) ->
 @pytest.mark.parametrize(
     ("given", "task", "reason"),
     [
-        (TAGS_ALONE.drop(columns="tag"), "tags", r"column tag is missing; task=tags learns from it; the table has doc"),
+        (
+            TAGS_ALONE.drop(columns="tag"),
+            "tags",
+            r"column tag is missing; task=tags learns from it and is scored by it; the table has doc",
+        ),
         (
             TAGS_ALONE.rename(columns={"tag": "label"}),
             "tags",
-            r"column tag is missing; task=tags learns from it; task=classes learns from label, which is there",
+            r"column tag is missing; task=tags learns from it and is scored by it; task=classes learns from label, which is there",
         ),
         (
             TAGS_ALONE,
             "classes",
-            r"column label is missing; task=classes learns from it; task=tags learns from tag, which is there",
+            r"column label is missing; task=classes learns from it and is scored by it; task=tags learns from tag, which is there",
         ),
         (pd.concat([TAGS_ALONE, TAGS_ALONE["tag"]], axis=1), "tags", r"column tag is there twice; task=tags learns"),
         (

@@ -97,6 +97,23 @@ def test_texts_with_one_offset_or_none_are_parsed(zone: str | None) -> None:
         LastValueForecaster().fit(sales().set_axis(times.strftime("%Y-%m-%d %H:%M:%S%z")))
 
 
+def test_times_that_are_even_by_a_clock_that_was_changed_are_told_to_leave_the_zone_out() -> None:
+    """The advice was asfreq, which asks for hours that no row has and drops the values."""
+    times = pd.date_range("2024-10-20", periods=60, freq="6h").tz_localize("Europe/Berlin", ambiguous=True)
+    rows, advice = sales().set_axis(times), "even by a clock that was changed, so leave the zone out, as tz_localize"
+    with pytest.warns(UserWarning, match=advice):
+        LastValueForecaster().fit(rows)
+    with pytest.raises(ValueError, match=advice):
+        LastValueForecaster(calendar=["hour"]).fit(rows[:40])
+    assert not said_in_fit(rows.tz_localize(None), LastValueForecaster(calendar=["hour"]))
+
+
+def test_a_calendar_of_texts_says_how_they_are_read_as_times() -> None:
+    texts = pd.date_range("2024-01-01", periods=60, freq="h", tz="Europe/Berlin").astype(str)
+    with pytest.raises(ValueError, match=r"read its texts as times, with pandas.to_datetime\(index, utc=True\)"):
+        LastValueForecaster(calendar=["hour"]).fit(sales().set_axis(texts))
+
+
 @pytest.mark.parametrize("zone", [None, "America/New_York"])
 def test_working_days_with_holidays_are_filled_with_working_days(zone: str | None) -> None:
     days = pd.bdate_range("2024-01-01", periods=60, tz=zone) + pd.Timedelta(hours=16)
@@ -104,7 +121,7 @@ def test_working_days_with_holidays_are_filled_with_working_days(zone: str | Non
     fill = r'put in empty rows for missing times, with DataFrame.asfreq\("B"\) say$'
     with pytest.warns(UserWarning, match=fill):
         LastValueForecaster().fit(rows)
-    with pytest.raises(ValueError, match=r'put in empty rows for missing ones, with DataFrame.asfreq\("B"\) say'):
+    with pytest.raises(ValueError, match=r'put in empty rows for missing times, with DataFrame.asfreq\("B"\) say'):
         LastValueForecaster(calendar=["weekday"]).fit(rows)
     filled = rows.asfreq("B")
     pd.testing.assert_index_equal(filled.index, days, exact="equiv", check_names=False)

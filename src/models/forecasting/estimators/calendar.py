@@ -210,9 +210,15 @@ def needed_times(index: Any) -> pd.DatetimeIndex:
     """Returns the times of an index. Raises ValueError for an index without times."""
     times = None if index is None else times_in(index)
     if times is None:
+        texts = index is not None and any(isinstance(label, str) for label in index[:1])
+        make = (
+            "read its texts as times, with pandas.to_datetime(index, utc=True).tz_convert(ZONE) say"
+            if texts
+            else "set one with set_index"
+        )
         raise ValueError(
-            "calendar needs a table whose index holds times, in even steps where it goes on; set one with set_index, "
-            "put in missing rows with asfreq (of several series in each by itself), or leave calendar out"
+            f"calendar needs a table whose index holds times, in even steps where it goes on; {make}, put in missing "
+            "rows with asfreq (of several series in each by itself), or leave calendar out"
         )
     return times
 

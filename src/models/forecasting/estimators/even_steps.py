@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from models.forecasting.estimators.input import Grouping
+from models.forecasting.index.steps import step_of, times_in
 from models.forecasting.index.working_days import WORKING_DAYS, fill_call
 
 EACH_BY_ITSELF = {
@@ -31,6 +32,26 @@ def way_to_fill(index: Any, indices: Iterable[Any], grouping: Grouping) -> str:
     if grouping == "one":
         return f"DataFrame.{call}"
     return EACH_BY_ITSELF[grouping].format(NUMBERS[grouping] if numbers else WHOLE.get(call, call))
+
+
+def way_to_even_steps(index: Any, indices: Iterable[Any], grouping: Grouping) -> str:
+    """Returns what to do about uneven times, or whole numbers, of an index of one series, for data of this grouping: to
+    leave the zone out where times are even by a clock that was changed, and else to put in the rows that are missing.
+
+    indices: as for `way_to_fill`."""
+    if even_by_the_clock(index):
+        return (
+            "its times are even by a clock that was changed, so leave the zone out, as tz_localize(None) of the index "
+            "does"
+        )
+    missing = "numbers" if index.dtype.kind in "iu" else "times"
+    return f"put in empty rows for missing {missing}, with {way_to_fill(index, indices, grouping)} say"
+
+
+def even_by_the_clock(index: Any) -> bool:
+    """Returns whether the times of an index have a zone, and one step without it."""
+    times: Any = times_in(index)
+    return getattr(times, "tz", None) is not None and step_of(times.tz_localize(None)) is not None
 
 
 def way_to_interpolate(grouping: Grouping) -> str:

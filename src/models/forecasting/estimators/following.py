@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns
-from models.forecasting.estimators.even_steps import way_to_fill
+from models.forecasting.estimators.even_steps import way_to_even_steps
 from models.forecasting.estimators.input import KINDS, TAIL, Form, Group, Grouping, Rows, as_range, read
 from models.forecasting.estimators.late_rows import begins_late, say_late
 from models.forecasting.estimators.position import Position
@@ -80,8 +80,7 @@ def check_goes_on(columns: Columns, groups: Sequence[Group], grouping: Grouping)
         if not (_dated(told_ahead(tail, 1)) if columns.by_times else hasattr(tail, "step")):
             raise ValueError(
                 f"calendar and season go by the index, which has no even step where it ends, at {index[-1]}, so they "
-                "are not known of the rows to come; put in empty rows for missing ones, with "
-                f"{way_to_fill(index, indices, grouping)} say, or leave both out"
+                f"are not known of the rows to come; {way_to_even_steps(index, indices, grouping)}, or leave both out"
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from models.forecasting.estimators.covariates import Columns
-from models.forecasting.estimators.even_steps import way_to_fill, way_to_interpolate
+from models.forecasting.estimators.even_steps import way_to_even_steps, way_to_interpolate
 from models.forecasting.estimators.held_out import cut
 from models.forecasting.estimators.input import TAIL, Group, Grouping
 from models.forecasting.index.kinds import only_counts
@@ -201,6 +201,6 @@ def _uneven_in_words(indices: Sequence[Any], columns: Columns, grouping: Groupin
     if index.dtype.kind == "f":
         return "numbers", f"read the values at even ones, with {way_to_interpolate(grouping)} say"
     if index.dtype.kind in "iu":
-        return "numbers", f"put in empty rows for missing numbers, with {way_to_fill(index, indices, grouping)} say"
+        return "numbers", way_to_even_steps(index, indices, grouping)
     labels = f"forecasts {GO_ON}; " if _goes_on_in_working_days(index, columns) else ""
-    return "times", f"{labels}put in empty rows for missing times, with {way_to_fill(index, indices, grouping)} say"
+    return "times", f"{labels}{way_to_even_steps(index, indices, grouping)}"
