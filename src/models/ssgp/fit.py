@@ -10,10 +10,8 @@ import torch
 from torch import nn
 
 from models.runtime.objective import Loss, descend
-from models.ssgp.model import SSGP, Posterior, TrainingEnded, softplus_inverse
+from models.ssgp.model import SSGP, Posterior, TrainingEnded
 from models.ssgp.moments import RowStream
-
-STARTS = (1.0, 0.5, 0.25, 0.125)  # of the length-scales: from too long ones training may end in noise alone
 
 
 def finite(loss: torch.Tensor, iteration: int) -> float:
@@ -64,21 +62,6 @@ def train(model: SSGP, stream: RowStream, *, iterations: int, learning_rate: flo
     optimizer = torch.optim.Adam(objective.parameters(), lr=learning_rate)
     losses = descend(objective, optimizer, generator=torch.Generator())
     return [*(float(loss.mean) for loss in losses), objective.condition(iterations)[1]]
-
-
-@torch.no_grad()
-def begin_at_likeliest(model: SSGP, stream: RowStream) -> None:
-    """Gives a model its length-scales times the one of `STARTS` that has the least loss over all rows, of equals the
-    largest; the other parameters stay as they are. It takes a pass over the rows for each. Raises TrainingEnded where a
-    loss is not finite or cannot be computed."""
-    first = model.length_scales.tolist()
-
-    def loss_at(start: float) -> float:
-        scales = [softplus_inverse(start * scale) for scale in first]
-        model.raw_scales.copy_(model.raw_scales.new_tensor(scales))
-        return finite(model.loss(stream), 0)
-
-    loss_at(min(STARTS, key=loss_at))
 
 
 class Trained(NamedTuple):

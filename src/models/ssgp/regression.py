@@ -12,7 +12,7 @@ from models.features.kernels import Kernel
 from models.features.samplers import Sampler
 from models.numerics.standardisation import Standardisation, varies_by_rounding
 from models.ssgp.drawn import drawn_process
-from models.ssgp.fit import Trained, begin_at_likeliest, train_to_least
+from models.ssgp.fit import Trained, train_to_least
 from models.ssgp.model import NearlyNoiseless, Posterior, conditioned, negative_log_likelihood
 from models.ssgp.moments import FeatureMoments, feature_moments, in_blocks, sum_of_moments
 from models.ssgp.predictor import Predictor
@@ -80,7 +80,7 @@ class Learnt(NamedTuple):
 
 def learn(inputs: Tensor, targets: Tensor, how: Learning) -> tuple[Learnt, Trained]:
     """Returns a process learnt from inputs (row, input) and targets (row,), float64 and in their own units, and how its
-    training went, which begins as `models.ssgp.fit.begin_at_likeliest` has it.
+    training went.
 
     Raises ValueError for a target that does not vary and for columns whose spread is not finite, as
     `models.ssgp.drawn.drawn_process` does, and TrainingEnded as `models.ssgp.fit.train_to_least`.
@@ -92,8 +92,6 @@ def learn(inputs: Tensor, targets: Tensor, how: Learning) -> tuple[Learnt, Train
         rows, how.kernel, how.sampler, count=how.count, seed=how.seed, train_frequencies=how.train_frequencies
     )
     stream = in_blocks(rows, values)
-    if how.iterations:
-        begin_at_likeliest(model, stream)
     trained = train_to_least(model, stream, iterations=how.iterations, learning_rate=how.learning_rate)
     with torch.no_grad():
         frequencies, length_scales = model.scaled_frequencies, model.length_scales * units.scale

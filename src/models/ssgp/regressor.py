@@ -52,10 +52,8 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
     "near_orthogonal" or "sobol", or a `models.features.samplers.Sampler`.
     kernel: "gaussian", "laplacian", "laplacian_l1" (with sampler="iid" alone), "matern" (of smoothness 1.5) or
     "rational_quadratic" (of shape 1), or one of `models.features.kernels`.
-    iterations, learning_rate: of Adam on the marginal likelihood; each iteration takes all rows. The length-scales
-    begin at the likeliest of the median distance of random pairs of rows, its half, quarter and eighth, as from too
-    long ones training may end in noise alone. Of all that training comes by, the greatest likelihood is kept.
-    iterations=0 trains nothing, and keeps the median distance.
+    iterations, learning_rate: of Adam on the marginal likelihood; each iteration takes all rows. Of all that training
+    comes by, the greatest likelihood is kept. iterations=0 trains nothing.
     train_frequencies: whether the frequencies are trained too. With some thousands of rows a smaller count then does;
     with some hundreds they fit the noise, and the standard deviations are far too small.
     random_state: the seed of all that is drawn, a whole number, by which equal rows give equal numbers; a RandomState

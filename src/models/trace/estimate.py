@@ -22,7 +22,7 @@ from models.trace.arguments import (
     until_sure,
 )
 from models.trace.cost import warn_of_cost, with_cost
-from models.trace.estimators import METHODS, SPHERE, check_budget
+from models.trace.estimators import METHODS, check_budget
 from models.trace.exact import FEW_ROWS, exact_sums, whole_trace
 from models.trace.functions import NamedFunction, function_of
 from models.trace.lanczos import Function
@@ -31,10 +31,10 @@ from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail
 from models.trace.scale import put_back
 from models.trace.solves import Inverse
-from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate, sphere_error
+from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
 from models.trace.unfinished import MOST_OF_IT, Left, left_by_steps
 
-GAIN = 0.5  # of ‖A‖_F², below which XTrace leaves so little that it makes up for the half of the products for its basis
+GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,8 @@ def estimate_trace(
     and so on, 31 at least (31, 62, 125, 250, 500, 1000). seed: of the query vectors, normal ones.
 
     method: "hutchinson", "hutch_pp", "na_hutch_pp", "xtrace" (see `models.trace.estimators`), or "auto". That one asks
-    half of the products with random queries and measures how much of ‖A‖_F² these leave, the tail.
-    Where the tail is under a half, the rest goes to XTrace; else all are queries of Hutchinson. These, also where they
-    are asked for by name, are scaled to length √n: a multiple of the identity then adds nothing to their error.
+    half of the products with random queries and measures how much of ‖A‖_F² these leave, and how flat the spectrum is.
+    Where the tail times (1 − flatness) is under a half, the rest goes to XTrace; else all are queries of Hutchinson.
     With a tolerance it chooses anew at each look, until it has taken XTrace. A
     matrix with no more rows than there are products is multiplied by every basis vector: the trace is exact (with a
     tolerance, unless a look that leaves as many products as rows reaches it), of functions that need Lanczos steps or
@@ -247,7 +246,7 @@ def choose(pool: Pool, budget: int, *, widened: bool) -> tuple[str, float]:
     tail that it measured."""
     pool.ask(budget // 2)
     left = tail(pool, budget // 2)
-    return "xtrace" if widened or left < GAIN else "hutchinson", left
+    return "xtrace" if widened or left * (1 - flatness(pool, budget // 2)) < GAIN else "hutchinson", left
 
 
 def of_budget(pool: Pool, method: str, budget: int, *, widened: bool = False) -> TraceEstimate:
@@ -257,10 +256,9 @@ def of_budget(pool: Pool, method: str, budget: int, *, widened: bool = False) ->
     shares = METHODS[name].shares(budget - budget % 2 if name == "xtrace" else budget)
     pool.ask(shares.first_round)
     pool.widen(shares.basis)
-    used, error_of = (SPHERE, sphere_error) if name == "hutchinson" else (METHODS[name], ERRORS[name])
-    moments = used.moments(pool.asked, shares)
-    estimate = used.estimate(moments, shares)
-    deviation = error_of(pool.asked, moments, shares).square() + rounding(pool) ** 2
+    moments = METHODS[name].moments(pool.asked, shares)
+    estimate = METHODS[name].estimate(moments, shares)
+    deviation = ERRORS[name](pool.asked, moments, shares).square() + rounding(pool) ** 2
     error = put_back(float(deviation.sqrt()), pool.matrix.exponent)
     return TraceEstimate(whole_trace(pool.matrix, float(estimate)), error, pool.spent, name, flatness(pool), left)
 

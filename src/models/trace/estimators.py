@@ -55,17 +55,6 @@ def hutchinson_estimate(moments: dict[str, Tensor], shares: Shares) -> Tensor:
     return moments["test"][:, : shares.test].mean(1)
 
 
-def sphere_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
-    """Returns what the estimate needs of normal queries that are scaled to length √n: test, n gᵀAg/‖g‖² (trial, g).
-
-    A direction is uniform, so that the mean is tr(A). The variance is 2n/(n + 2) (‖A‖_F² − tr(A)²/n), without what a
-    multiple of the identity has of ‖A‖_F²; that of gᵀAg is 2‖A‖_F².
-    """
-    queries = asked.queries[:, : most.test]
-    length = inner(queries, queries).clamp(min=torch.finfo(queries.dtype).tiny)
-    return {"test": hutchinson_moments(asked, most)["test"] * (queries.shape[2] / length)}
-
-
 def hutch_pp_moments(asked: Asked, most: Shares) -> dict[str, Tensor]:
     """Returns what the estimate needs: inside QᵀAQ (trial, k, k), shares GᵀQ and crossed GᵀAQ (trial, g, k), and
     test, gᵀAg (trial, g)."""
@@ -136,7 +125,6 @@ METHODS = {
     "na_hutch_pp": TraceMethod(1, na_hutch_pp_shares, na_hutch_pp_moments, na_hutch_pp_estimate),
     "xtrace": TraceMethod(2, xtrace_shares, xtrace_moments, xtrace_estimate),
 }
-SPHERE = METHODS["hutchinson"]._replace(moments=sphere_moments)
 LEAST = {"hutchinson": 1, "hutch_pp": 3, "na_hutch_pp": 4, "xtrace": 4}
 
 

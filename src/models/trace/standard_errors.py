@@ -2,9 +2,8 @@
 
 With a normal query g the variance of gᵀBg is 2‖B‖_F², B symmetric, and the mean of ‖Bg‖² is ‖B‖_F². So the products say
 what the error is, and with less noise than the spread of gᵀBg does: that of Hutchinson for B = A, and those of Hutch++
-and NA-Hutch++, given their sketch, for what it leaves of A. Queries of one length have less: see `sphere_error`.
-XTrace's is the spread of its terms (Epperly, Tropp and Webber, 2024, section 2.4), raised: the terms depend on each
-other, the more so the more of the n directions they take.
+and NA-Hutch++, given their sketch, for what it leaves of A. XTrace's is the spread of its terms (Epperly, Tropp and
+Webber, 2024, section 2.4), raised: the terms depend on each other, the more so the more of the n directions they take.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import torch
 from scipy.special import stdtrit
 from torch import Tensor
 
-from models.trace.asked import Asked, Shares, inner, products_of
+from models.trace.asked import Asked, Shares, products_of
 from models.trace.xtrace import xtrace_terms
 
 Moments = dict[str, Tensor]  # as `moments` of `models.trace.estimators.TraceMethod` returns them
@@ -56,17 +55,6 @@ def of_test_queries(products: Tensor) -> Tensor:
 def hutchinson_error(asked: Asked, _: Moments, shares: Shares) -> Tensor:
     """Returns the standard error with B = A, (trial,)."""
     return of_test_queries(asked.products[:, : shares.test])
-
-
-def sphere_error(asked: Asked, moments: Moments, shares: Shares) -> Tensor:
-    """Returns the standard error of Hutchinson's estimate from queries that are scaled to length √n, (trial,).
-
-    With u = g/‖g‖ the variance of n uᵀAu, 2n/(n + 2) (‖A‖_F² − tr(A)²/n), is the mean of 2n ‖Au − (uᵀAu)u‖².
-    """
-    queries, products = (own[:, : shares.test] for own in (asked.queries, asked.products))
-    size, length = queries.shape[2], inner(queries, queries).clamp(min=torch.finfo(queries.dtype).tiny)
-    across = torch.addcmul(products, moments["test"].unsqueeze(-1) / size, queries, value=-1)
-    return (2 * size * (inner(across, across) / length).mean(1) / shares.test).sqrt()
 
 
 def hutch_pp_error(asked: Asked, moments: Moments, shares: Shares) -> Tensor:

@@ -29,7 +29,7 @@ from models.features.kernels import LaplacianL1, Matern
 from models.features.maps import random_features
 from models.features.names import SAMPLERS
 from models.features.samplers import Hadamard, Iid
-from models.ssgp import fit, model
+from models.ssgp import model
 from models.ssgp.predictor import load_predictor
 from oracles import random_features_by_rows
 
@@ -182,26 +182,6 @@ def test_functions_are_drawn_by_blocks_of_rows_to_the_same_numbers(monkeypatch: 
     assert sizes == [4, 4, 2]
 
 
-def test_a_function_that_goes_up_and_down_often_is_not_taken_for_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the median distance alone, as without training, it is."""
-    generator = np.random.default_rng(0)
-    inputs = generator.uniform(-1, 1, size=(300, 1))
-    clean = np.sin(20 * inputs[:, 0])
-    targets = clean + 0.1 * generator.normal(size=300)
-
-    def found(iterations: int = 30) -> SSGPRegressor:
-        return SSGPRegressor(60, iterations=iterations).fit(inputs, targets)
-
-    trained, untrained = found(), found(0)
-    assert np.abs(trained.predict(inputs) - clean).max() < 0.2
-    assert trained.noise_variance_ == pytest.approx(0.01, rel=0.3)
-    assert trained.loss_curve_[0] < untrained.loss_curve_[0] - 1  # nats a row
-    monkeypatch.setattr(fit, "STARTS", (1.0,))
-    lost = found()
-    assert np.abs(lost.predict(inputs) - clean).max() > 0.8
-    assert lost.loss_curve_[0] == pytest.approx(untrained.loss_curve_[0])
-
-
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_every_sampler_is_taken_by_name(sampler: str) -> None:
     assert math.isfinite(fitted(sampler=sampler, iterations=2).log_marginal_likelihood())
@@ -328,7 +308,7 @@ def test_a_saved_linear_model_is_refused(tmp_path: Path) -> None:
 def test_training_that_cannot_go_on_keeps_the_best_and_says_so() -> None:
     with pytest.warns(ConvergenceWarning, match=r"ended before iteration 1 of 15, and .* is kept: .* learning rate"):
         estimator = fitted(learning_rate=1e300)
-    assert_same(estimator, fitted(learning_rate=1e-30))  # the start that is the likeliest
+    assert_same(estimator, fitted(iterations=0))
 
 
 def test_rows_that_leave_nearly_no_noise_are_refused_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
