@@ -234,7 +234,7 @@ class DocumentReader(SavedEstimator):
         """Returns `repeated` as it is set. Raises as `share_of_places`, and ValueError where classes are told."""
         least = share_of_places(self.repeated)
         if least is not None and task == CLASSES:
-            raise ValueError(f"repeated={least:g} is for tags of words, and this reader tells classes; leave it None")
+            raise ValueError(f"repeated={least:g} is for tags of words, and this reader tells classes; set it to None")
         return least
 
     def _as_set(self) -> DocumentPredictor:

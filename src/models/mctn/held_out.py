@@ -38,7 +38,7 @@ def split(
         classes = torch.zeros_like(order) if labels.is_floating_point() else labels[order]
         chosen = drawn(together[order], classes, wanted)
         chosen &= chosen.sum() >= LEAST_HELD_OUT
-        if groups is None or chosen.any():
+        if groups is None or chosen.any() or len(firsts.unique()) < len(firsts):
             warn_of_repeats(firsts, int(chosen.sum()))
         else:
             warn_of_large_groups(share)
@@ -94,7 +94,7 @@ def warn_of_large_groups(share: float) -> None:
     """Warns that no part of at least `LEAST_HELD_OUT` samples can be made of whole groups."""
     warnings.warn(
         f"held_out={share:g} has room for too few whole groups of samples: no epoch is chosen, and the last is kept; "
-        "raise it, or give more groups",
+        "give more groups, or smaller ones",
         stacklevel=4,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -225,16 +225,17 @@ def labels_of(samples: Mapping[str, Sequence[Any]], count: int) -> np.ndarray:
 
 def numbers_of(groups: Sequence[Any], count: int) -> torch.Tensor:
     """Returns the number of the group of each of so many samples, (sample,). Raises ValueError where there is not one
-    for each, and, naming the sample, for one that is missing."""
-    given = np.asarray(groups, dtype=object)
-    if given.shape != (count,):
-        raise ValueError(f"groups must hold one group for each of {count} samples, got {given.shape}")
-    numbers = dict[Any, int]()
-    for place, group in enumerate(given.tolist()):
+    for each, and, naming the sample, for one that is missing or that is no name."""
+    given, numbers = list(groups), dict[Any, int]()
+    if len(given) != count:
+        raise ValueError(f"groups must hold one group for each of {count} samples, got {len(given)}")
+    for place, group in enumerate(given):
+        if not isinstance(group, Hashable):
+            raise ValueError(f"sample {place}: a group must be a text, a number or a tuple of these, got {group!r}")
         if is_missing(group):
             raise ValueError(f"sample {place}: its group is missing; name it, or leave the sample out")
         numbers.setdefault(group, len(numbers))
-    return torch.tensor([numbers[group] for group in given.tolist()])
+    return torch.tensor([numbers[group] for group in given])
 
 
 def refuse_missing(labels: Sequence[Any]) -> None:

@@ -52,9 +52,9 @@ def ratio_along(baseline: np.ndarray, challenger: np.ndarray, weights: np.ndarra
     """Returns how the challenger's mean error compares with the baseline's, both (place,) along the same period.
 
     weights (place,): how many forecasts a place stands for. block: the least length of a stretch, in places. The
-    interval is r ± t·s with s of `standard_error_of_ratio` and Student's t of B − 1 degrees of freedom for B stretches,
-    and p is that of (r − 1)/s (Ibragimov and Müller 2010, Journal of Business & Economic Statistics 28). Errors that
-    differ by no more than rounding have p 1. Raises ValueError for arrays of unlike shapes.
+    interval is r ± t·s, cut at 0, with s of `standard_error_of_ratio` and Student's t of B − 1 degrees of freedom for B
+    stretches, and p is that of (r − 1)/s (Ibragimov and Müller 2010, Journal of Business & Economic Statistics 28).
+    Errors that differ by no more than rounding have p 1. Raises ValueError for arrays of unlike shapes.
     """
     from scipy import stats
 
@@ -71,4 +71,4 @@ def ratio_along(baseline: np.ndarray, challenger: np.ndarray, weights: np.ndarra
     spread = standard_error_of_ratio(old, new, starts)
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, blocks - 1)) * spread
     p = float(2 * stats.t.sf(abs(ratio - 1) / spread, blocks - 1)) if spread else 0.0
-    return RatioAlong(ratio, ratio - half, ratio + half, p, blocks)
+    return RatioAlong(ratio, max(0.0, ratio - half), ratio + half, p, blocks)

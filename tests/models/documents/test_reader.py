@@ -280,12 +280,12 @@ def test_words_without_a_tag_among_others_that_have_o_are_counted(empty: Any) ->
         (
             TAGS_ALONE.rename(columns={"tag": "label"}),
             "tags",
-            r"column tag is missing; task=tags learns from it and is scored by it; task=classes learns from label, which is there",
+            r"column tag is missing; .* scored by it; task=classes learns from label, which is there",
         ),
         (
             TAGS_ALONE,
             "classes",
-            r"column label is missing; task=classes learns from it and is scored by it; task=tags learns from tag, which is there",
+            r"column label is missing; .* scored by it; task=tags learns from tag, which is there",
         ),
         (pd.concat([TAGS_ALONE, TAGS_ALONE["tag"]], axis=1), "tags", r"column tag is there twice; task=tags learns"),
         (

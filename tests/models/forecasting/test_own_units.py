@@ -184,7 +184,10 @@ def test_rows_that_tell_a_unit_are_not_scored() -> None:
     moved = np.diff(truth, prepend=np.nan)
     both = ~np.isnan(missed) & ~np.isnan(moved) & (np.arange(200) >= told)
     assert forecaster.score(table) == pytest.approx(1 - np.square(missed[both]).sum() / np.square(moved[both]).sum())
-    with pytest.raises(ValueError, match=r"differ behind the first 14, which tell a unit, so .* score; give more"):
+    with pytest.raises(
+        ValueError,
+        match=r"differ behind the first 14, of which the unit of a new series is taken, so .* score; give more",
+    ):
         forecaster.score(table[:told])
 
 

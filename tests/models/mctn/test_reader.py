@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from sklearn.metrics import f1_score
 from mctn_problems import utterances
 from models import SentimentReader
 from models.mctn.predictor import streams_of
+from models.mctn.reader import numbers_of
 from models.mctn.samples import Stream, in_units, units_of
 from models.mctn.training import train
 from models.sequence.packing import Packed
@@ -314,14 +316,27 @@ def test_samples_of_a_group_are_learned_from_together_or_held_out_together(monke
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (["a"] * 11, r"groups must hold one group for each of 12 samples, got \(11,\)"),
-        ("a", r"groups must hold one group for each of 12 samples, got \(\)"),
+        (["a"] * 11, r"groups must hold one group for each of 12 samples, got 11"),
+        ("a", r"groups must hold one group for each of 12 samples, got 1"),
+        ([["a", 1]] * 11 + [["b"]], "sample 0: a group must be a text, a number or a tuple of these, got ['a', 1]"),
         (["a"] * 11 + [None], "sample 11: its group is missing; name it, or leave the sample out"),
     ],
 )
 def test_groups_that_make_no_sense_are_refused(groups: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         SentimentReader("none-t", **QUICK).fit(utterances(), groups)
+
+
+def test_a_group_may_be_named_by_a_tuple() -> None:
+    named, numbered = ([make(place // 2) for place in range(6)] for make in (lambda video: ("film", video), int))
+    assert numbers_of(named, 6).tolist() == numbers_of(numbered, 6).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_samples_that_repeat_another_are_told_of_before_groups() -> None:
+    few = utterances(3)
+    own = {name: [values[place % 3] for place in range(60)] for name, values in few.items()}
+    with pytest.warns(UserWarning, match=r"^57 of 60 samples hold the same as another"):
+        SentimentReader("none-t", held_out=0.2, **QUICK).fit(own, range(60))
 
 
 def test_groups_of_which_none_can_be_held_out_are_said() -> None:

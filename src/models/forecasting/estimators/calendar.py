@@ -49,14 +49,15 @@ CYCLES = {
 }
 
 
-def waves(phase: np.ndarray, harmonics: int) -> np.ndarray:
+def waves(phase: np.ndarray, harmonics: int, *, least: float = ROUNDING) -> np.ndarray:
     """Returns sin(2πkφ) and cos(2πkφ) for k = 1 … harmonics: (time, 2·harmonics). phase φ (time,).
 
-    A number that is 0 but for rounding is 0, since a column of such numbers would be given their spread as its unit.
+    A number below `least`, which is 0 but for rounding, is 0, since a column of such numbers would be given their
+    spread as its unit.
     """
     angles = 2 * np.pi * phase[:, np.newaxis] * np.arange(1, harmonics + 1)
     both = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-    return np.where(np.abs(both) < ROUNDING, 0.0, both)
+    return np.where(np.abs(both) < least, 0.0, both)
 
 
 def most_harmonics(rows: float, most: int = MOST_HARMONICS) -> int:
@@ -79,12 +80,7 @@ def season_waves(rows: np.ndarray, season: int) -> np.ndarray:
 
     There are at most three harmonics, below half the season's frequency.
     """
-    return waves((rows % season) / season, season_harmonics(season))
-
-
-def season_harmonics(season: int) -> int:
-    """Returns how many harmonics a season of so many rows has here: 1 to 3, below half of it."""
-    return most_harmonics(season)
+    return waves((rows % season) / season, most_harmonics(season))
 
 
 class RowClock(NamedTuple):
@@ -202,8 +198,8 @@ def calendar_waves(index: Any, cycles: Sequence[str], step: float) -> np.ndarray
     Raises ValueError for an index without times.
     """
     times = needed_times(index)
-    found = [CYCLES[name] for name in cycles]
-    return np.concatenate([waves(cycle.phase(times), cycle.harmonics_at(step)) for cycle in found], axis=1)
+    found, least = [CYCLES[name] for name in cycles], ROUNDING if step else 0.0  # as models of before learned them
+    return np.concatenate([waves(cycle.phase(times), cycle.harmonics_at(step), least=least) for cycle in found], axis=1)
 
 
 def needed_times(index: Any) -> pd.DatetimeIndex:
@@ -227,7 +223,7 @@ def names_of_waves(cycles: Sequence[str], step: float, season: int | None) -> li
     """Returns the names of the columns of `calendar_waves`, and then of `season_waves` where there is a season."""
     harmonics = {name: CYCLES[name].harmonics_at(step) for name in cycles}
     if season is not None:
-        harmonics["season"] = season_harmonics(season)
+        harmonics["season"] = most_harmonics(season)
     return [name for cycle, count in harmonics.items() for name in wave_names(cycle, count)]
 
 

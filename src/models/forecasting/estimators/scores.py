@@ -60,7 +60,7 @@ def skill(learnt: Learnt, rows: Rows, firsts: Sequence[int]) -> float:
     if not (np.isfinite(missed) and np.isfinite(moved)):
         raise ValueError(TOO_LARGE)
     if not moved > 0:
-        behind = f" behind the first {max(firsts)}, which tell a unit" if any(firsts) else ""
+        behind = f" behind the first {max(firsts)}, of which the unit of a new series is taken" if any(firsts) else ""
         raise ValueError(f"X has no two rows in a row that differ{behind}, so there is nothing to score; give more")
     return float(1 - missed / moved)
 
