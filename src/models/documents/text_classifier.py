@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,11 @@ from typing import Any
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+
+USUAL, AS_THEY_STAND = (
+    r"(?u)\b\w\w+\b",
+    r"\S+",
+)  # words: two letters or figures at least, or whatever stands between blanks
 
 
 def check_labels(texts: Sequence[Any], labels: Sequence[str]) -> None:
@@ -22,8 +28,9 @@ def check_labels(texts: Sequence[Any], labels: Sequence[str]) -> None:
 class TextClassifier:
     """Is a logistic regression on TF-IDF of words and of pairs of words that stand together, in small letters.
 
-    penalty: C, the inverse of that of L2. least: documents that a word or pair must stand in. most: how many words of a
-    document are read, None for all.
+    Words are runs of two letters or figures at least; where documents have none, as those of single characters, all
+    that stands between blanks. penalty: C, the inverse of that of L2. least: documents that a word or pair must stand
+    in, 1 where none stands in so many. most: how many words of a document are read, None for all.
     """
 
     penalty: float = 1.0
@@ -37,9 +44,9 @@ class TextClassifier:
         check_labels(documents, labels)
         if len(set(labels)) < 2:
             raise ValueError("there is one label alone; give documents of two at least")
-        words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=self.least)
-        self.model = make_pipeline(words, LogisticRegression(C=self.penalty, max_iter=1000))
-        self.model.fit(self._texts(documents), list(labels))
+        texts, linear = self._texts(documents), LogisticRegression(C=self.penalty, max_iter=1000)
+        words, rows = weighed(texts, self.least)
+        self.model = make_pipeline(words, linear.fit(rows, list(labels)))
         return self
 
     def classes(self, documents: Sequence[Sequence[str]]) -> list[str]:
@@ -48,6 +55,18 @@ class TextClassifier:
 
     def _texts(self, documents: Sequence[Sequence[str]]) -> list[str]:
         return [" ".join(words[: self.most]) for words in documents]
+
+
+def weighed(texts: Sequence[str], least: int) -> tuple[TfidfVectorizer, Any]:
+    """Returns TF-IDF of words and pairs that stand in `least` texts, or in one where none stands in so many, and the
+    rows of these texts, sparse (text, word or pair)."""
+    usual = any(re.search(USUAL, text.lower()) for text in texts)
+    pattern = USUAL if usual else AS_THEY_STAND
+    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=pattern, min_df=least)
+    try:
+        return words, words.fit_transform(texts)
+    except ValueError:  # of so many texts none has a word in common
+        return words, words.set_params(min_df=1).fit_transform(texts)
 
 
 def commonest(labels: Sequence[str]) -> str:

@@ -147,6 +147,22 @@ def test_tf_idf_learns_pairs_of_words() -> None:
             TextClassifier().fit(texts, given)
 
 
+@pytest.mark.parametrize("documents", [
+    [["a", "§"], ["b", "—"], ["a", "—"], ["b", "§"]],  # no word of two letters
+    [["one", "two"], ["red", "wine"], ["three"], ["tea"]],  # no word that two have
+    [["一"], ["§"], ["?"], ["b"]],  # neither
+])  # fmt: skip
+def test_tf_idf_learns_from_words_that_are_short_or_seldom(documents: list[list[str]]) -> None:
+    labels = ["x", "y", "x", "y"]
+    assert TextClassifier(penalty=100).fit(documents, labels).classes(documents) == labels
+
+
+def test_tf_idf_leaves_short_and_seldom_words_out_where_there_are_others() -> None:
+    documents = [["one", "a", "seldom"], ["two", "b"], ["one", "a"], ["two", "b"]]
+    fitted = TextClassifier().fit(documents, ["x", "y", "x", "y"])
+    assert fitted.model[0].get_feature_names_out().tolist() == ["one", "two"]
+
+
 def test_the_commonest_label() -> None:
     assert commonest(["b", "a", "a", "b"]) == "b"
     with pytest.raises(ValueError, match=r"^each document needs its label"):

@@ -23,7 +23,7 @@ from pipeline.settings.build import build
 from pipeline.systems.documents.checks import patterns_of
 from pipeline.systems.documents.config import DocumentsConfig
 
-SCORED = {"validation": "the best epoch is chosen", "test": "the network is scored"}
+USES = {"train": "the network learns", "validation": "the best epoch is chosen", "test": "the network is scored"}
 
 
 class Piece(NamedTuple):
@@ -86,17 +86,25 @@ def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documen
 
 
 def check_answers(task: str, data: Documents) -> None:
-    """Raises PipelineError for data without the tags or classes that a task needs, and where the validation or the test
-    part has no entity, as no epoch would be better than another, or nothing could be scored."""
+    """Raises PipelineError for data without the tags or classes that a task needs, for training documents of one class,
+    and for a part without an entity, as nothing could be learned, chosen or scored by it."""
     if task == "entities" and not data.tags:
         raise PipelineError(f"documents.task=entities: {data.name} has no tags; give some, or take another task")
     if task == "classes" and not data.classes:
         raise PipelineError(f"documents.task=classes: {data.name} has no labels; give some, or take another task")
-    for part, what in SCORED.items() if task == "entities" else ():
+    learned = names_in(task, data.parts["train"])
+    if task == "classes" and len(learned) == 1:
+        raise PipelineError(
+            f"documents.task=classes: {data.name} has one label alone, {learned.pop()!r}, in its "
+            f"{len(data.parts['train'])} train documents, by which {USES['train']}; give it documents of two at least "
+            "(column part, or another data.seed or size)"
+        )
+    for part, what in USES.items() if task == "entities" else ():
         if not names_in(task, data.parts[part]):
+            other = "size" if part == "train" else f"data.{part}"
             raise PipelineError(
                 f"documents.task=entities: {data.name} has no entity in its {len(data.parts[part])} {part} documents, "
-                f"by which {what}; give it documents with entities (column part, or another data.seed or data.{part})"
+                f"by which {what}; give it documents with entities (column part, or another data.seed or {other})"
             )
 
 

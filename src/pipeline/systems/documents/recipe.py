@@ -86,13 +86,13 @@ def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scor
 
 
 def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> float:
-    """Trains, evaluates and reports; returns the validation error."""
+    """Fits simple models, trains, evaluates and reports; returns the validation error."""
+    with here.clock.stage("baselines"):  # before what takes hours, which a simple model that cannot be fitted would end
+        others = baselines_of(settings, loaded.data)
     fitted = fit(settings, loaded, here)
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
         tested = tested_of(settings, loaded, fitted)
-    with here.clock.stage("baselines"):
-        others = baselines_of(settings, loaded.data)
     with here.clock.stage("report"):
         log_fitted(here, fitted, tested, others, noise_of(settings))
         log_pictures(here, tested, loaded.data, settings.documents.task)

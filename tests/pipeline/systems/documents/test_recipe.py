@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,7 +24,7 @@ from other_vocabulary import other_pieces
 from pipeline.compare.claims import VERDICTS
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
-from pipeline.systems.documents import baselines, fitting
+from pipeline.systems.documents import baselines, fitting, recipe
 from pipeline.systems.documents.comparison import columns
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Read, check_answers
@@ -302,17 +303,67 @@ def test_a_run_is_another_one_where_other_data_that_it_learns_from_before_change
 
 
 @pytest.mark.parametrize(("part", "what"), [
-    ("validation", "the best epoch is chosen"), ("test", "the network is scored"),
+    ("train", "the network learns"), ("validation", "the best epoch is chosen"), ("test", "the network is scored"),
 ])  # fmt: skip
 def test_a_part_without_an_entity_is_refused(part: str, what: str) -> None:
-    data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
+    data = SyntheticDocuments(train=1, validation=1, test=1, words=60, questions=6, values=3).load()
     check_answers("entities", data)
     (own,) = data.parts[part]
     empty = replace(data, parts={**data.parts, part: (own._replace(tags=("O",) * 60),)})
     check_answers("mlm", empty)
     said = rf"^documents.task=entities: synthetic_documents has no entity in its 1 {part} documents, by which {what}; "
-    with pytest.raises(PipelineError, match=rf"{said}.*data.{part}\)$"):
+    other = "size" if part == "train" else rf"data\.{part}"
+    with pytest.raises(PipelineError, match=rf"{said}.*another data.seed or {other}\)$"):
         check_answers("entities", empty)
+
+
+def own_table(folder: Path, texts: Sequence[str], labels: Sequence[str], *, train: int) -> tuple[str, ...]:
+    """Writes a document a text, so many of them to learn from, and of the others half to validate by and half to test
+    by; returns the settings that learn their classes."""
+    rest = (len(texts) - train) // 2
+    parts = ["train"] * train + ["validation"] * rest + ["test"] * rest
+    pd.DataFrame([
+        {"document": f"d{place}", "page": 1, "word": word, "x0": 1, "y0": 1, "x1": 2, "y1": 2, "page_width": 9,
+         "page_height": 9, "label": label, "part": part}
+        for place, (text, label, part) in enumerate(zip(texts, labels, parts, strict=True)) for word in text.split()
+    ]).to_csv(folder / "own.csv", index=False)  # fmt: skip
+    small = [own for own in QUIET if not own.startswith(("data", "pretrain", "documents.vocabulary"))]
+    return (*small, "data=documents_table", f"data.path={folder / 'own.csv'}", "documents.task=classes",
+            "finetune.epochs=1", "pretrain.steps=0", "documents.vocabulary=260", "size=full")  # fmt: skip
+
+
+def test_training_documents_of_one_class_are_refused(run_pipeline: Callable, tmp_path: Path) -> None:
+    texts, labels = ("one two", "two one", "one two one", "two two"), ("bill", "bill", "bill", "letter")
+    said = (
+        "documents.task=classes: own has one label alone, 'bill', in its 2 train documents, by which the network learns"
+    )
+    result = run_pipeline(*own_table(tmp_path, texts, labels, train=2))
+    assert f"{said}; give it documents of two at least (column part, or another data.seed or size)" in result.error
+    assert "\n" not in result.error.strip()
+
+
+@pytest.mark.parametrize("texts", [
+    ("a b", "b c", "a c", "d a", "a d", "b d"), ("one two", "red wine", "tea time", "old ship", "one ship", "tea two"),
+])  # fmt: skip
+def test_documents_of_single_characters_or_without_a_shared_word_have_simple_models(
+    run_pipeline: Callable, client, tmp_path: Path, texts: tuple[str, ...]
+) -> None:
+    result = run_pipeline(*own_table(tmp_path, texts, ("bill", "letter") * 3, train=4))
+    assert result.status == 0, result.err
+    assert "evaluate/test_error_tf_idf" in only_run(client).data.metrics
+
+
+def test_a_simple_model_that_cannot_be_fitted_ends_a_run_before_its_training(
+    run_pipeline: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise PipelineError("no simple model")
+
+    steps = list[Any]()
+    monkeypatch.setattr(recipe, "baselines_of", fails)
+    monkeypatch.setattr(recipe, "fit", lambda *own: steps.append(own))
+    assert "no simple model" in run_pipeline(*QUIET).error
+    assert not steps
 
 
 def passed_over(asked: str) -> str:
