@@ -25,6 +25,7 @@ DOCUMENT, PAGE, WORD, TAG, LABEL, PART = "document", "page", "word", "tag", "lab
 SIZE = ("page_width", "page_height")
 NEEDED = (DOCUMENT, PAGE, WORD, *SIDES, *SIZE)
 MOST_PAGE = 32_767
+INSTEAD = {LABEL: ", or rename the column where it holds what a model said of each word"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class WordTable:
         texts = self.texts(name)
         empty = next((row for row, text in enumerate(texts) if not text), None)
         if empty is not None:
-            self.fail(empty, f"column {name!r} is empty; fill it in or drop the row")
+            self.fail(empty, f"column {name!r} is empty; fill it in or drop the row{INSTEAD.get(name, '')}")
         return texts
 
     def numbers(self, name: str) -> np.ndarray:
@@ -106,7 +107,8 @@ class WordTable:
         texts = np.array(self.filled(name), dtype=object)
         bad = np.setdiff1d(np.flatnonzero(texts[1:] != texts[:-1]) + 1, self.starts)
         if len(bad):
-            self.fail(int(bad[0]), f"column {name!r} changes within a document; give all its rows the same")
+            way = f"give all its rows the same{INSTEAD.get(name, '')}"
+            self.fail(int(bad[0]), f"column {name!r} changes within a document; {way}")
         return texts[self.starts].tolist()
 
 

@@ -164,6 +164,9 @@ def shares() -> pd.DataFrame:
     return frame(x0=low, y0=low, x1=high, y1=high)
 
 
+RENAME = "rename the column where it holds what a model said of each word"
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -181,11 +184,11 @@ def shares() -> pd.DataFrame:
         (frame(page={5: 1.5}), r"row 7, document b, page 1.5, word 'word5': its page must be a whole number"),
         (frame(page={5: ""}), r"row 7, document b, .* its page must be a whole number"),
         (frame(document={11: "a"}), r"row 13, document a, page 2, word 'word11': the document begins again"),
-        (frame(document={11: ""}), r"row 13, document , .* column 'document' is empty"),
+        (frame(document={11: ""}), r"row 13, document , .* column 'document' is empty; fill it in or drop the row$"),
         (frame(tag={4: "I-sum"}), r"document b, page 1, word 1 .* a tag that is not O, B-kind, or I-kind"),
         (frame(tag={4: "sum"}), r"document b, page 1, word 1 .* a tag that is not O, B-kind, or I-kind"),
-        (frame(label={5: "letter"}), r"row 7, document b, .* column 'label' changes within a document"),
-        (frame(label={5: ""}), r"row 7, document b, .* column 'label' is empty"),
+        (frame(label={5: "letter"}), rf"row 7, document b, .* 'label' changes .*; give all .* the same, or {RENAME}$"),
+        (frame(label={5: ""}), rf"row 7, document b, .* 'label' is empty; fill it in or drop the row, or {RENAME}$"),
         (shares(), r"document b: all boxes lie within 1, on pages of 600 × 800"),
         (frame().drop(columns="x1"), r"no column 'x1'; there are document, page"),
         (frame().iloc[:8], r"2 documents cannot be split three ways"),
