@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -147,13 +148,6 @@ def outputs_of(examples: Sequence[Example], task: str) -> tuple[str, ...]:
     return (OUTSIDE, *(f"{mark}-{kind}" for kind in names for mark in "BI"))
 
 
-def refuse_unlearned(examples: Sequence[Example], learned: Sequence[Example], task: str) -> None:
-    """Raises ValueError for a class, or a kind of entity, of which all documents are held out."""
-    missing = sorted(names_in(examples, task) - names_in(learned, task))
-    if missing:
-        raise ValueError(f"all documents of {missing[0]!r} are held out; give more of them, or lower held_out")
-
-
 def warn_of_unknown(examples: Sequence[Example], outputs: Sequence[str], task: str) -> None:
     """Warns of classes, or kinds of entities, that are none of a model's, by name."""
     known = {name[2:] for name in outputs} if task == TAGS else set(outputs)
@@ -163,24 +157,43 @@ def warn_of_unknown(examples: Sequence[Example], outputs: Sequence[str], task: s
         warnings.warn(f"the model does not know the {what} {', '.join(unknown)}; they count as missed", stacklevel=3)
 
 
-def split(examples: Sequence[Example], share: float, *, seed: int) -> tuple[list[Example], list[Example]]:
+def split(examples: Sequence[Example], share: float, task: str, *, seed: int) -> tuple[list[Example], list[Example]]:
     """Returns the documents to learn from, and those that are held out: at most that share of them, drawn.
 
-    Documents with the same words stay together, so that none that is held out is learned by heart. Warns where a share
-    above 0 leaves none to hold out, and says where that is for documents that are alike.
+    Documents with the same words stay together, so that none that is held out is learned by heart. They are learned
+    from where no other document has their class, or a kind of their entities. Warns where a share above 0 leaves none
+    to hold out, and says where that is for documents that are alike, or that alone have a class.
     """
     alike, most, held = dict[tuple[str, ...], list[int]](), int(share * len(examples)), set[int]()
     for place, own in enumerate(examples):
         alike.setdefault(own.document.words, []).append(place)
+    left = documents_by_name(examples, task)
     for place in torch.randperm(len(examples), generator=generator(seed, "documents/held_out")).tolist():
         together = alike[examples[place].document.words]
-        if place not in held and len(held) + len(together) <= most:
+        names = documents_by_name([examples[row] for row in together], task)
+        others = all(left[name] > count for name, count in names.items())
+        if place not in held and len(held) + len(together) <= most and others:
             held.update(together)
+            left -= names
     if share and not held:
-        others = min(map(len, alike.values())) - 1
-        why = f", as each has the same words as {others} others or more" if most else ""
-        way = f"give {'other' if most else 'more'} documents, or raise held_out"
-        warnings.warn(f"no document is held out, so that no epoch is chosen{why}; {way}", stacklevel=3)
+        warn_of_none_held_out(min(map(len, alike.values())), most)
     parts = ([own for place, own in enumerate(examples) if (place in held) is out] for out in (False, True))
     learned, held_out = parts
     return learned, held_out
+
+
+def documents_by_name(examples: Sequence[Example], task: str) -> Counter[str]:
+    """Returns in how many documents each class, or each kind of entity, is."""
+    return Counter(name for own in examples for name in names_in([own], task))
+
+
+def warn_of_none_held_out(fewest: int, most: int) -> None:
+    """Warns that no document is held out. fewest: documents of the same words, of those that are fewest. most: how many
+    may be held out."""
+    why, way = "", "give more documents, or raise held_out"
+    if most and fewest > most:
+        why = f", as each has the same words as {fewest - 1} others or more"
+        way = "give other documents, or raise held_out"
+    elif most:
+        why, way = ", as none would be left of a class, or of a kind of entity", "give more documents of each"
+    warnings.warn(f"no document is held out, so that no epoch is chosen{why}; {way}", stacklevel=4)

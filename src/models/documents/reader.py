@@ -10,7 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from models.documents.chunks import SPATIAL, AnyPattern, Reading
-from models.documents.examples import Example, examples_in, outputs_of, refuse_unlearned, split, warn_of_unknown
+from models.documents.examples import Example, examples_in, outputs_of, split, warn_of_unknown
 from models.documents.network import Architecture, network_over
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
 from models.documents.predictor import CLASSES, HEADS, TAGS, DocumentPredictor, load_with, share_of_places, warn_of
@@ -63,8 +63,8 @@ class DocumentReader(SavedEstimator):
     epochs in which hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α that classes and
     tags have in the loss, 0 for equal ones; probabilities stay those of the documents. epochs, learning_rate, warmup,
     clip: of AdamW. patience: epochs without a better validation loss that end training; the best is kept. held_out: the
-    share of the documents that is held out for that, those with the same words together, 0 for none; a warning says
-    where it is less than one document.
+    share of the documents that is held out for that, those with the same words together, 0 for none. Some documents of
+    every class, or kind of entity, are learned from; a warning says where none is left to hold out.
     repeated: the least share of the places of the same words in a document, of which all are then an entity, and else
     none (see `models.documents.repeated`); None for places by themselves. It acts in prediction alone, so a fitted
     reader takes another by `set_params`; with classes it is refused.
@@ -122,8 +122,7 @@ class DocumentReader(SavedEstimator):
             examples = examples_in(documents, answers, task)
             outputs = outputs_of(examples, task)
             warn_of([own.document for own in examples], boxes=self.layout == "boxes", stacklevel=3)
-            learned, held_out = split(examples, share, seed=seed)
-            refuse_unlearned(examples, learned, task)
+            learned, held_out = split(examples, share, task, seed=seed)
             predictor = self._predictor(learned, patterns, task, outputs, seed)
             prepared = [self._prepared(predictor, part) for part in (learned, held_out)]
             with threads_for(predictor.network):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -21,6 +22,7 @@ from models.documents.predictor import load_predictor
 from models.documents.tables import COLUMNS, documents_in, predicted_table
 from models.documents.training import tokens_for
 from models.documents.words import PageWords
+from models.runtime.seeding import generator
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow
 
 QUICK: dict[str, Any] = {
@@ -324,10 +326,6 @@ def test_a_reader_that_was_fitted_stays_when_fit_fails(fitted: DocumentReader) -
         fitted.fit(table(2), [])
     with pytest.raises(TypeError, match=r"^documents must be a table with a word a row"):
         fitted.predict([1])
-    with pytest.raises(
-        ValueError, match=r"^all documents of '(yes|no)' are held out; give more of them, or lower held_out$"
-    ):
-        DocumentReader("classes", **QUICK | {"held_out": 0.5}).fit(table(2))
     with pytest.raises(NotFittedError):
         DocumentReader().predict(table())
     with pytest.raises(ValueError, match="holds no saved model"):
@@ -350,7 +348,7 @@ def test_documents_with_the_same_words_are_held_out_together() -> None:
     own = [Example(PageWords(("a", str(number // 2)), np.zeros((2, 4)), np.zeros(2, int), ((1, 1),)), "x")
            for number in range(20)]  # fmt: skip
     for seed in range(5):
-        learned, held_out = split(own, 0.25, seed=seed)
+        learned, held_out = split(own, 0.25, "classes", seed=seed)
         assert len(held_out) == 4
         assert not {each.document.words for each in learned} & {each.document.words for each in held_out}
 
@@ -359,7 +357,7 @@ def test_documents_that_are_too_much_alike_to_hold_one_out_are_told_of() -> None
     own = [Example(PageWords(("a",), np.zeros((1, 4)), np.zeros(1, int), ((1, 1),)), "x") for _ in range(20)]
     words = r"chosen, as each has the same words as 19 others or more; give other documents, or raise held_out$"
     with pytest.warns(UserWarning, match=words):
-        learned, held_out = split(own, 0.25, seed=0)
+        learned, held_out = split(own, 0.25, "classes", seed=0)
     assert (len(learned), len(held_out)) == (20, 0)
 
 
@@ -367,3 +365,40 @@ def test_few_documents_of_which_none_is_held_out_are_told_of() -> None:
     words = r"^no document is held out, so that no epoch is chosen; give more documents, or raise held_out$"
     with pytest.warns(UserWarning, match=words):
         DocumentReader("classes", **QUICK | {"held_out": 0.15}).fit(table(6))
+
+
+def example(number: int, answer: tuple[str, ...] | str) -> Example:
+    """Returns a document of two words that no other one has."""
+    page = PageWords(("a", f"b{number}"), np.zeros((2, 4)), np.zeros(2, int), ((1, 1),))
+    return Example(page, answer)
+
+
+@pytest.mark.parametrize(("task", "often", "rare"), [
+    ("classes", "bill", "letter"), ("tags", ("B-sum", "O"), ("B-sum", "B-date")),
+])  # fmt: skip
+def test_documents_that_alone_have_a_class_or_a_kind_are_learned_from(task: str, often: Any, rare: Any) -> None:
+    own = [example(number, rare if number == 3 else often) for number in range(10)]
+    places = torch.randperm(10, generator=generator(0, "documents/held_out")).tolist()
+    for seed in range(20):
+        learned, held_out = split(own, 0.5, task, seed=seed)
+        assert own[3] in learned
+        assert len(held_out) == 5
+    wanted = [place for place in places if place != 3][:5]
+    assert [each.document.words for each in split(own, 0.5, task, seed=0)[1]] == [
+        own[place].document.words for place in sorted(wanted)
+    ]
+
+
+def test_a_class_of_two_documents_with_the_same_words_is_learned_from() -> None:
+    own = [example(number // 2, "letter" if number < 2 else "bill") for number in range(10)]
+    for seed in range(20):
+        learned, held_out = split(own, 0.4, "classes", seed=seed)
+        assert [each.answer for each in learned].count("letter") == 2
+        assert len(held_out) == 4
+
+
+def test_documents_of_which_each_alone_has_a_class_are_told_of() -> None:
+    words = r"chosen, as none would be left of a class, or of a kind of entity; give more documents of each$"
+    with pytest.warns(UserWarning, match=words) as told:
+        DocumentReader("classes", **QUICK | {"held_out": 0.5}).fit(table(2))
+    assert [own.filename for own in told if "held out" in str(own.message)] == [__file__]
