@@ -36,11 +36,12 @@ from pipeline.systems.forms.recognition.load import (
     alphabet_of,
     ink_height,
 )
-from pipeline.systems.forms.recognition.multirun import compared, errors_of, summary_of, unit_of, words_read
+from pipeline.systems.forms.recognition.multirun import compared, errors_of, summary_of, words_read
 from pipeline.systems.forms.recognition.report import log_language
 from pipeline.systems.forms.recognition.scores import confusion
 from pipeline.systems.forms.recognition.servable import table_of
 from pipeline.systems.forms.servable import png_of
+from pipeline.systems.forms.writers import unit_of
 
 OWN = ("recipe=forms", "forms.stage=recognition", "data=dhsd", "data.source=stand_in", "size=tiny")
 SMALL_SEQ2SEQ = (
@@ -263,14 +264,14 @@ def test_whole_writers_are_drawn_where_they_are_known() -> None:
     """Of two writers the one has a fault in every image: half of the draws have one writer twice."""
     read = pd.DataFrame({"run_id": "a", "image": range(40), "writer": [7] * 20 + [8] * 20, "characters": 4,
                          "faults": [2] * 20 + [0] * 20})  # fmt: skip
-    assert unit_of(read) == "writer"
+    assert unit_of(read, "image") == "writer"
     whole, drawn = errors_of(read, "writer")
     assert whole == pytest.approx(25.0)
     assert set(np.unique(drawn)) == {0.0, 25.0, 50.0}
     assert [np.mean(drawn == rate) for rate in (0.0, 50.0)] == pytest.approx([0.25, 0.25], abs=0.03)
     for unknown in (read.drop(columns="writer"), read.assign(writer=""), read.assign(writer=np.nan),
                     read.assign(writer=["", *"a" * 39]), read.assign(writer="a")):  # fmt: skip
-        assert unit_of(unknown) == "image"
+        assert unit_of(unknown, "image") == "image"
 
 
 def test_words_are_compared_by_writer_too() -> None:
@@ -285,10 +286,11 @@ def test_words_are_compared_by_writer_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("writers", "said"), [(2, "undecided: 2 writers"), (5, "undecided: 5 writers"), (6, "holds"), (1, "holds")]
+    ("writers", "said"),
+    [(1, "undecided: 1 writer"), (2, "undecided: 2 writers"), (5, "undecided: 5 writers"), (6, "holds")],
 )
 def test_few_writers_tell_no_arms_apart(writers: int, said: str) -> None:
-    """Of one writer images are drawn."""
+    """Of one writer images are drawn, and they are no more decided than those of two."""
     jobs, read = readings_of({"one": [1] * 40, "other": [0] * 40}, 3)
     read = read.assign(writer=[f"w{place % writers}" for place in read["image"]])
     names = {"data": "dhsd", "part": "test"}

@@ -11,7 +11,6 @@ import pandas as pd
 
 from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import DRAWS, rates
-from pipeline.compare.claims import UNDECIDED, undecided_for
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import joined, panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
@@ -19,22 +18,20 @@ from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
 from pipeline.systems.forms.recognition.report import READ
+from pipeline.systems.forms.writers import FEW_WRITERS, WRITER, of_enough_writers, unit_of
 
 SETS: tuple[str, ...] = ("data", "part")
+IMAGE = "image"
 FILES = {  # of each job, and the columns of it
-    READ: ["part", "image", "writer", "characters", "faults"],
+    READ: ["part", IMAGE, WRITER, "characters", "faults"],
     ATTENTION: ["position", "texts", "near", "equal"],
 }
 LACKED = (ATTENTION,)  # by recognisers without it
-# With five writers, all five on one side are chance with p = 2 / 2^5 = 0.06, and an interval over draws of them is far
-# too narrow.
-LEAST_WRITERS = 6
 X = "character error rate (%)\nmean over seeds; bars: 95 % interval over writers (else images) and starts of training"
 CAPTION = (
     "Character error rates of the test part in %, the mean over seeds. The intervals and p are of a bootstrap over "
     "whole writers with all their images, where they are known, else over images, and over starts of training, "
-    f"{OF_STARTS} Intervals over fewer than {LEAST_WRITERS} writers are too narrow, and there the verdict is "
-    f"*{UNDECIDED}*. *verdict*: whether *arm* has a lower error than *against*."
+    f"{OF_STARTS} {FEW_WRITERS} *verdict*: whether *arm* has a lower error than *against*."
 )
 ATTENDED = (
     "Share of the decoder's attention within one patch of those at which CTC says the character, by its position in "
@@ -77,27 +74,16 @@ def with_attention(summary: Summary, table: Any, rows: Any, title: str) -> Summa
 
 
 def compared(jobs: Any, read: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the tables of `compared_arms`; where few writers are drawn every pair and claim is undecided."""
-    unit = unit_of(read)
+    """Returns the tables of `compared_arms`; of few writers every pair and claim is undecided."""
+    unit = unit_of(read, IMAGE)
     tables = compared_arms(jobs, names, lambda run, draws: errors_of(read[read["run_id"] == run], unit, draws))
-    few = drawn_of(read) if unit == "writer" and read[unit].nunique() < LEAST_WRITERS else ""
-    for name in ("paired", "claims"):
-        if len(own := tables[name]):
-            tables[name] = own.assign(verdict=[undecided_for(known, few) for known in own["verdict"]])
-    return tables
+    return of_enough_writers(tables, read)
 
 
 def drawn_of(read: Any) -> str:
     """Returns how many writers or images are drawn, in words."""
-    unit = unit_of(read)
+    unit = unit_of(read, IMAGE)
     return f"{read[unit].nunique()} {unit}s"
-
-
-def unit_of(read: Any) -> str:
-    """Returns what is drawn: writers, whose images are alike, where every image has one and there are several; else
-    images."""
-    writers = read.get("writer", pd.Series([np.nan])).replace("", np.nan)
-    return "writer" if writers.notna().all() and writers.nunique() > 1 else "image"
 
 
 def errors_of(read: Any, unit: str, draws: int = DRAWS) -> tuple[float, np.ndarray]:
