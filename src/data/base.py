@@ -64,15 +64,16 @@ class Part(Protocol):
 
 
 def fewer_of(
-    parts: Mapping[str, Part], files: Mapping[str, Sequence[str]], *, train: int | None, held: int | None
+    parts: Mapping[str, Part], *, train: int | None, held: int | None, **columns: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, Any]]:
-    """Returns `parts`, and `files` that belong to their rows, with at most `train` rows of the training part and `held`
-    of every other, each spread evenly over all; None keeps all."""
+    """Returns `parts`, and each of `columns`, which belong to their rows as `files` do, with at most `train` rows of
+    the training part and `held` of every other, each spread evenly over all; None keeps all."""
     rows = {name: spread(len(own), train if name == "train" else held) for name, own in parts.items()}
-    return {
-        "parts": {name: own.at(rows[name]) for name, own in parts.items()},
-        "files": {name: tuple(own[row] for row in rows[name]) for name, own in files.items()},
+    fewer = {
+        column: {name: tuple(own[row] for row in rows[name]) for name, own in by_part.items()}
+        for column, by_part in columns.items()
     }
+    return {"parts": {name: own.at(rows[name]) for name, own in parts.items()}, **fewer}
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,8 +165,8 @@ class HandwrittenForms:
 
     parts: by `PARTS`, then by names of one's own. source: what `data.source` is tagged with. stand_in: generated
     without real ink; no claim is made from it. counts: what a loader has to say about its data, by name. files: of
-    each part the file of each form, where there are such. invert: as in `data.forms.images.Reading`; "auto" for images
-    that come from no file.
+    each part the file of each form, where there are such. writers: of each part who wrote each form, where that is
+    known. invert: as in `data.forms.images.Reading`; "auto" for images that come from no file.
     Raises DataError for a part without a form, and for a form that two parts share.
     """
 
@@ -179,6 +179,7 @@ class HandwrittenForms:
     stand_in: bool = False
     counts: Mapping[str, float] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    writers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     invert: str = "auto"
 
     def __post_init__(self) -> None:
@@ -198,7 +199,8 @@ class HandwrittenForms:
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenForms:
         """Returns at most `train` training forms and `held` of every other part, each spread evenly over all; None
         keeps all."""
-        return replace(self, **fewer_of(self.parts, self.files, train=train, held=held))
+        named = {"files": self.files, "writers": self.writers}
+        return replace(self, **fewer_of(self.parts, **named, train=train, held=held))
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns a row a part: `part`, the number of forms, and of boxes of each class."""
@@ -207,11 +209,13 @@ class HandwrittenForms:
     @cached_property
     def checksum(self) -> str:
         """Returns the SHA-256 over split, images, boxes, classes, texts, order and, where they are known, boxes of
-        characters: equal data, equal checksums."""
+        characters and writers: equal data, equal checksums."""
         digest = hashlib.sha256()
         for name, own in self.parts.items():
             digest.update(repr((name, own.texts, own.offsets.tolist())).encode())
             characters = () if own.characters is None or own.letters is None else (own.characters, own.letters)
             for values in (own.shapes, own.boxes, own.classes, own.order, own.pixels, *characters):
                 digest.update(np.ascontiguousarray(values).tobytes())
+            if name in self.writers:
+                digest.update(repr(self.writers[name]).encode())
         return digest.hexdigest()

@@ -102,7 +102,7 @@ class HandwrittenWords:
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenWords:
         """Returns at most `train` training images and `held` of every other part, each spread evenly over all; None
         keeps all."""
-        return replace(self, **fewer_of(self.parts, self.files, train=train, held=held))
+        return replace(self, **fewer_of(self.parts, files=self.files, train=train, held=held))
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns a row a part: `part`, the numbers of images, different texts and writers (0 where they are not

@@ -121,18 +121,20 @@ class FormsFolder(ImagesFolder):
     "false" for dark ink, "auto" to find out for each image. delimiter: of a text file, see
     `data.files.table_files.TextFormat`.
     Raises DataError, naming file and row, for an image, a box or a text that cannot be used, for one image in two
-    files, for a box that stands twice, and with writers=disjoint for a form of two writers.
+    files, for a box that stands twice, and for a form of two writers, or of none beside a column `writer`.
     """
 
     def load(self) -> HandwrittenForms:
         """Returns the data. Raises DataError as the class says."""
         rows, reading = self.read(NAME, NEEDED)
         files = list(dict.fromkeys(rows.columns[FILE]))
-        places = self.split(writers_of(rows) if self.disjoint else each_by_itself(len(files)))
+        writers = writers_of(rows) if WRITER in rows.columns else []
+        places = self.split(writers if self.disjoint else each_by_itself(len(files)))
         forms = forms_in(rows, reading)
         parts = {part: FormImages.of(forms[files[i]] for i in own) for part, own in places.items()}
         named = {part: tuple(files[i] for i in own) for part, own in places.items()}
-        return HandwrittenForms(NAME, parts, rows.table.name, files=named, invert=reading.invert)
+        known = {part: tuple(writers[i] for i in own) for part, own in places.items() if writers}
+        return HandwrittenForms(NAME, parts, rows.table.name, files=named, writers=known, invert=reading.invert)
 
     def split(self, groups: Sequence[str]) -> dict[str, list[int]]:
         """Returns the numbers of the forms of each of the three parts. groups: what is kept together, by form. Raises

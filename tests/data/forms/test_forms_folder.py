@@ -79,6 +79,29 @@ def test_forms_of_a_writer_stay_together_where_writers_are_disjoint(tmp_path: Pa
     assert FormsFolder(path=path).load().files == load(tmp_path, [], forms=9).files
 
 
+@pytest.mark.parametrize("how", ["shared", "disjoint"])
+def test_the_data_know_who_wrote_each_form_however_forms_are_parted(how: str, tmp_path: Path) -> None:
+    writers = {f"{i}.png": "abcd"[i % 4] for i in range(9)}
+    unknown = load(tmp_path, [], forms=9)
+    whole = FormsFolder(path=str(with_writers(tmp_path, writers)), writers=how).load()
+    for data in (whole, whole.shortened(train=2, held=1)):
+        assert data.writers == {part: tuple(writers[file] for file in own) for part, own in data.files.items()}
+    assert unknown.writers == {}
+    others = {file: writer.upper() for file, writer in writers.items()}
+    load(tmp_path, [], forms=9)
+    renamed = FormsFolder(path=str(with_writers(tmp_path, others)), writers=how).load()
+    assert len({unknown.checksum, whole.checksum, renamed.checksum}) == 3
+
+
+def test_a_form_of_two_writers_is_refused_where_they_are_shared_too(tmp_path: Path) -> None:
+    load(tmp_path, [])
+    table = with_writers(tmp_path, {f"{i}.png": "a" for i in range(6)})
+    two = table.read_text(encoding="utf-8").replace("eins,a", "eins,b", 1)
+    table.write_text(two, encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 3, file '0.png': writer 'b', and 'a' in a row before; give a form one"):
+        FormsFolder(path=str(table)).load()
+
+
 def test_writers_that_cannot_part_forms_are_refused(tmp_path: Path) -> None:
     load(tmp_path, [])
     table = tmp_path / "boxes.csv"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline.compare.claims import UNDECIDED, undecided_for
 
-WRITER = "writer"  # a column
+WRITER, FORM = "writer", "form"  # columns
 # With five writers, all five on one side are chance with p = 2 / 2^5 = 0.06, and an interval over draws of them is far
 # too narrow. One writer says nothing of others, however many images or forms are drawn.
 LEAST_WRITERS = 6
@@ -32,12 +32,44 @@ def unit_of(rows: Any, case: str) -> str:
     return WRITER if writers_in(rows) > 1 else case
 
 
+def few_in(rows: Any) -> str:
+    """Returns why a verdict on some rows is undecided: the number of their writers in words where one to five are
+    known; else ""."""
+    count = writers_in(rows)
+    return counted(count) if 0 < count < LEAST_WRITERS else ""
+
+
+def counted(writers: int) -> str:
+    """Returns a number of writers in words."""
+    return f"{writers} writer{'' if writers == 1 else 's'}"
+
+
 def of_enough_writers(tables: Mapping[str, Any], rows: Any) -> dict[str, Any]:
     """Returns the tables of `arms.compared_arms`, every pair and claim undecided where the rows are of one to five
     known writers."""
-    count, named = writers_in(rows), dict(tables)
-    few = f"{count} writer{'s' if count > 1 else ''}" if 0 < count < LEAST_WRITERS else ""
+    few, named = few_in(rows), dict(tables)
     for name in ("paired", "claims"):
         if len(own := named[name]):
             named[name] = own.assign(verdict=[undecided_for(known, few) for known in own["verdict"]])
     return named
+
+
+def with_writers(table: Any, writers: Sequence[str]) -> Any:
+    """Returns a table whose column `form` has numbers of forms with a column of who wrote them. writers: by form; none
+    where they are not known, and then there is no such column."""
+    return table.assign(**{WRITER: [writers[form] for form in table[FORM]]}) if writers else table
+
+
+def over_forms(rows: Any) -> str:
+    """Returns over what the intervals of forms are, in words."""
+    return "writers" if writers_in(rows) > 1 else "forms"
+
+
+def said_of_forms(data: str, rows: Any) -> str:
+    """Returns of how many writers the forms of some data are, what is drawn, and what few writers come to, in words; ""
+    where writers are not known."""
+    count = writers_in(rows)
+    if not count:
+        return ""
+    drawn = "whole writers with all their forms are drawn in place of forms" if count > 1 else "forms are drawn"
+    return f"The forms of {data} are of {counted(count)}: {drawn}. {FEW_WRITERS}"

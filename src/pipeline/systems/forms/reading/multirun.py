@@ -1,4 +1,4 @@
-"""Readers of a multirun as its parent shows them: error rates, and differences paired by form."""
+"""Readers of a multirun as its parent shows them: error rates, and differences paired by form or writer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import DRAWS, rates
-from pipeline.compare.claims import of_seeds
+from pipeline.compare.claims import of_seeds, undecided_for
 from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
@@ -18,18 +18,29 @@ from pipeline.systems.forms.arms import OF_STARTS, compared_arms, over_starts, s
 from pipeline.systems.forms.claims import WITHIN, cost_of_boxes
 from pipeline.systems.forms.reading.report import READ
 from pipeline.systems.forms.reading.scores import FOUND, GIVEN, NAMES
+from pipeline.systems.forms.writers import (
+    FORM,
+    WRITER,
+    few_in,
+    of_enough_writers,
+    over_forms,
+    said_of_forms,
+    unit_of,
+)
 
 SETS: tuple[str, ...] = ("data", "part", "rate", "reading")
 RATES = {
     "CER": ("faults", "characters"), "WER": ("word_faults", "words"), "out of order": ("out_of_order", "pairs"),
 }  # fmt: skip
-FILES = {READ: ["part", "form", "reading", *(name for rate in RATES.values() for name in rate)]}  # and its columns
+FILES = {  # and its columns
+    READ: ["part", FORM, WRITER, "reading", *(name for rate in RATES.values() for name in rate)]
+}
 COSTS = "costs.csv"
 COST = (
     "What it costs to find the words: the word error rate in boxes that are found, above that in true ones, in points. "
     f"*verdict*: whether that is less than {WITHIN:g}, with the whole interval."
 )
-X = "error rate (%)\nmean over seeds; bars: 95 % interval over forms and starts of training"
+X = "error rate (%)\nmean over seeds; bars: 95 % interval over {} and starts of training"
 CAPTION = (
     "Error rates of the texts of whole forms in %, the mean over seeds: edits over characters (CER), or over words "
     "between blanks (WER), or neighbouring words that do not follow each other (out of order). *true boxes*: the same "
@@ -42,23 +53,34 @@ CAPTION = (
 def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns tables, figure and words. files: READ, the counts of every reading of a job, by run_id."""
     read = files[READ]
-    sets, costs = list[dict[str, Any]](), list[Any]()
+    sets, costs, known = list[dict[str, Any]](), list[Any](), list[str]()
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
-        for names, counts in sets_of(str(data), read[read["run_id"].isin(own["run_id"])]):
-            found = NAMES[GIVEN] not in names["reading"]
-            sets.append(compared_arms(own, names, lambda run, draws, names=names, counts=counts: errors_of(
-                counts[counts["run_id"] == run], names["rate"], draws), finds=found))  # fmt: skip
+        rows = read[read["run_id"].isin(own["run_id"])]
+        sets += [compared(own, counts, names) for names, counts in sets_of(str(data), rows)]
+        known.append(said_of_forms(str(data), rows))
         costs += costs_of(own, read, str(data))
     if not sets:
         return Summary({}, {}, "No job has readings by form.")
-    tables, text = tables_of_sets(sets), [CAPTION]
+    tables, text = tables_of_sets(sets), [CAPTION, *filter(None, known)]
     text += panels_in_words(tables, SETS)
     if costs:
         tables[COSTS] = pd.DataFrame(costs)
         text += [COST, markdown_table(tables[COSTS], digits=4)]
     shown = tables["means.csv"][tables["means.csv"]["reading"].isin(list(NAMES.values())[::2])]
-    figure = errors_by_arm(shown, title=f"{title}: arms side by side", x=X)
+    figure = errors_by_arm(shown, title=f"{title}: arms side by side", x=X.format(over_forms(read)))
     return Summary({**tables, READ: read}, {"figures/arms": figure}, "\n\n".join(text))
+
+
+def compared(jobs: Any, counts: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the tables of `compared_arms`; of few writers every pair and claim is undecided."""
+    unit = unit_of(counts, FORM)
+    tables = compared_arms(
+        jobs,
+        names,
+        lambda run, draws: errors_of(counts[counts["run_id"] == run], names["rate"], unit, draws),
+        finds=NAMES[GIVEN] not in names["reading"],
+    )
+    return of_enough_writers(tables, counts)
 
 
 def costs_of(jobs: Any, read: Any, data: str) -> list[dict[str, Any]]:
@@ -67,17 +89,17 @@ def costs_of(jobs: Any, read: Any, data: str) -> list[dict[str, Any]]:
     for (part, arm), own in read.merge(jobs[["run_id", "arm"]], on="run_id").groupby(["part", "arm"], sort=False):
         both = [own[own["reading"] == NAMES[suffix]] for suffix in (FOUND, GIVEN)]
         if all(each["words"].sum() for each in both):
-            found, given = (mean_rates(each) for each in both)
+            found, given = (mean_rates(each, unit_of(own, FORM)) for each in both)
             cost = cost_of_boxes(found, given, stand_in=stand_ins(jobs))
-            known = of_seeds(cost["verdict"], own["run_id"].nunique())
+            known = undecided_for(of_seeds(cost["verdict"], own["run_id"].nunique()), few_in(own))
             rows.append({"data": data, "part": part, "arm": arm, **cost, "verdict": known})
     return rows
 
 
-def mean_rates(read: Any) -> np.ndarray:
-    """Returns the mean word error rate of an arm's jobs, over all forms, and over drawn forms and starts of training,
-    (1 + draw,)."""
-    wholes, drawn = zip(*[errors_of(own, "WER") for _, own in read.groupby("run_id")], strict=True)
+def mean_rates(read: Any, unit: str) -> np.ndarray:
+    """Returns the mean word error rate of an arm's jobs, over all forms, and over drawn units and starts of training,
+    (1 + draw,). unit: as of `errors_of`."""
+    wholes, drawn = zip(*[errors_of(own, "WER", unit) for _, own in read.groupby("run_id")], strict=True)
     return np.append(np.mean(wholes), over_starts(drawn, range(len(drawn))))
 
 
@@ -97,8 +119,9 @@ def order_twice(rate: str, reading: str) -> bool:
     return rate == "out of order" and "corrected" in reading
 
 
-def errors_of(read: Any, rate: str, draws: int = DRAWS) -> tuple[float, np.ndarray]:
-    """Returns an error rate of a job over all forms, and over drawn ones, (draw,)."""
+def errors_of(read: Any, rate: str, unit: str = FORM, draws: int = DRAWS) -> tuple[float, np.ndarray]:
+    """Returns an error rate of a job over all forms, and over drawn units, (draw,). unit: as of `unit_of`; one is drawn
+    with all its forms."""
     faults, of = RATES[rate]
-    own = read.sort_values("form")
+    own = read.groupby(unit)[[faults, of]].sum()
     return rates(own[faults].to_numpy(), own[of].to_numpy(), draws)

@@ -32,6 +32,7 @@ from pipeline.systems.forms.recognition.load import alphabet_in_words
 from pipeline.systems.forms.segmentation import figures as segmentation
 from pipeline.systems.forms.segmentation.load import truth_of
 from pipeline.systems.forms.segmentation.scores import metrics_of as precision_of
+from pipeline.systems.forms.writers import with_writers
 
 READ, BOXES = "read.csv", "boxes.csv"
 SHOWN_FORMS = 2
@@ -40,10 +41,11 @@ RATES = {"cer": "character error rate (%)", "wer": "word error rate (%)", "word_
 
 
 class Tested(NamedTuple):
-    """Holds a test part and what was read on its forms."""
+    """Holds a test part, what was read on its forms, and who wrote each form, where that is known."""
 
     name: str
     sheets: list[Sheet]
+    writers: tuple[str, ...] = ()
 
     def precision(self, kinds: Sequence[str]) -> dict[str, float]:
         """Returns average precision and recall of the boxes that were found, by the names of metrics. kinds: the
@@ -76,7 +78,8 @@ def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[s
 
     kinds: the classes that were detected, none where boxes were given or whole forms are read.
     """
-    read = pd.concat([read_table(own.name, own.sheets, reader) for own in tests], ignore_index=True)
+    parts = [with_writers(read_table(own.name, own.sheets, reader), own.writers) for own in tests]
+    read = pd.concat(parts, ignore_index=True)
     metrics = metrics_of(read) | {name: value for own in tests if kinds for name, value in own.precision(kinds).items()}
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
     if isinstance(reader, FormReader):

@@ -42,8 +42,8 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
     with here.clock.stage("read"):
         reader, held = reader_of(settings, data, detector, recogniser)
         validation = metrics_of(read_table("validation", held, reader))["validation_cer"]
-        tests = [Tested(name, sheets_of(reader, network.alphabet, data.parts[name], detect=detector is not None))
-                 for name in data.tests]  # fmt: skip
+        tests = [Tested(name, sheets_of(reader, network.alphabet, data.parts[name], detect=detector is not None),
+                        data.writers.get(name, ())) for name in data.tests]  # fmt: skip
     here.run.tags({"validation_error": repr(validation)})
     with here.clock.stage("report"):
         log_parts(here, detector, recogniser)

@@ -1,4 +1,4 @@
-"""Detectors of a multirun as its parent shows them: errors, and differences paired by form."""
+"""Detectors of a multirun as its parent shows them: errors, and differences paired by form or writer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from models.forms.detect.average_precision import weighted_average
 from models.forms.detect.boxes import CLASSES
@@ -18,11 +19,12 @@ from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
+from pipeline.systems.forms.writers import FORM, of_enough_writers, over_forms, said_of_forms, unit_of
 
 SETS: tuple[str, ...] = ("data", "scored", "part")
-FILES = {FOUND: ["part", "form", "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
+FILES = {FOUND: ["part", FORM, "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
 NARROW_WORDS = "narrow words"
-X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over forms and starts of training"
+X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over {} and starts of training"
 CAPTION = (
     "Errors of the test parts, the mean over seeds: 1 − average precision of words (*scored* words), or 1 − its mean "
     "over the classes that are there (classes), or 1 − that of the words that are no wider than the median (narrow "
@@ -42,15 +44,29 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
             if narrow and not has_narrow(boxes[boxes["part"] == part]):
                 continue
             names = dict(zip(SETS, (data, NARROW_WORDS if narrow else scored, part), strict=True))
-            one = compared_arms(own, names, lambda run, draws, names=names: errors_of(
-                found[found["run_id"] == run], boxes[boxes["run_id"] == run], names, draws))  # fmt: skip
+            one = compared(own, found, boxes, names)
             sets.append(one | {"claims": one["claims"].assign(whose=HERE)} if narrow and len(one["claims"]) else one)
     if not sets:
         return Summary({}, {}, "No job has boxes by form.")
     tables = tables_of_sets(sets)
-    text = "\n\n".join([CAPTION, *panels_in_words(tables, SETS)])
-    figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
+    text = "\n\n".join([CAPTION, *said_of_all(jobs, boxes), *panels_in_words(tables, SETS)])
+    figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X.format(over_forms(boxes)))
     return Summary({**tables, FOUND: found, BOXES: boxes}, {"figures/arms": figure}, text)
+
+
+def compared(jobs: Any, found: Any, boxes: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the tables of `compared_arms`; of few writers every pair and claim is undecided."""
+    rows = boxes[boxes["run_id"].isin(jobs["run_id"]) & (boxes["part"] == names["part"])]
+    unit = unit_of(rows, FORM)
+    tables = compared_arms(jobs, names, lambda run, draws: errors_of(
+        found[found["run_id"] == run], rows[rows["run_id"] == run], names, unit, draws))  # fmt: skip
+    return of_enough_writers(tables, rows)
+
+
+def said_of_all(jobs: Any, boxes: Any) -> list[str]:
+    """Returns a sentence of each data set whose writers are known."""
+    said = [said_of_forms(str(data), boxes[boxes["run_id"].isin(own["run_id"])]) for data, own in jobs.groupby("data")]
+    return [words for words in said if words]
 
 
 def has_narrow(boxes: Any) -> bool:
@@ -58,19 +74,25 @@ def has_narrow(boxes: Any) -> bool:
     return NARROW in boxes and bool(boxes[NARROW].sum())
 
 
-def errors_of(found: Any, boxes: Any, names: Mapping[str, str], draws: int = DRAWS) -> tuple[float, np.ndarray]:
-    """Returns the error of a job on a part over all forms, and over drawn ones, (draw,)."""
-    found, boxes = found[found["part"] == names["part"]], boxes[boxes["part"] == names["part"]].sort_values("form")
+def errors_of(
+    found: Any, boxes: Any, names: Mapping[str, str], unit: str = FORM, draws: int = DRAWS
+) -> tuple[float, np.ndarray]:
+    """Returns the error of a job on a part over all forms, and over drawn units, (draw,). unit: as of `unit_of`; one is
+    drawn with all its forms."""
+    found, boxes = found[found["part"] == names["part"]], boxes[boxes["part"] == names["part"]].sort_values(FORM)
     kinds = {"words": ["word"], NARROW_WORDS: [NARROW]}.get(names["scored"]) or [
         kind for kind in CLASSES[1:] if boxes[kind].sum()
     ]
     own = {kind: found[found[NARROW] == 1] if kind == NARROW else found[found["class"] == kind] for kind in kinds}
 
-    def error(weights: np.ndarray) -> np.ndarray:
+    units, every = pd.factorize(boxes[unit])
+
+    def error(drawn: np.ndarray) -> np.ndarray:
+        weights = drawn[:, units]
         averages = [average_of(own[kind], weights, weights @ boxes[kind].to_numpy(float)) for kind in kinds]
         return 1 - mean_known(np.array(averages))
 
-    return over_draws(error, len(boxes), draws)
+    return over_draws(error, len(every), draws)
 
 
 def average_of(found: Any, weights: np.ndarray, truths: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from pipeline.systems.forms.segmentation.figures import LABELS, pages, precision
 from pipeline.systems.forms.segmentation.fitting import Fitted
 from pipeline.systems.forms.segmentation.load import Shown
 from pipeline.systems.forms.segmentation.scores import error_of, found_table, metrics_of, truth_table
+from pipeline.systems.forms.writers import with_writers
 
 FOUND, BOXES = "found.csv", "boxes.csv"
 SHOWN_FORMS = 2
@@ -23,14 +24,15 @@ SHOWN_FORMS = 2
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """Holds a test part, what the detector found on it, the classes that it finds, and what connected ink found, where
-    that was asked for."""
+    """Holds a test part, what the detector found on it, the classes that it finds, what connected ink found, where that
+    was asked for, and who wrote each form, where that is known."""
 
     name: str
     forms: Shown
     found: list[Detections]
     kinds: tuple[str, ...]
     components: list[Detections] | None
+    writers: tuple[str, ...] = ()
 
     @property
     def called(self) -> str:
@@ -79,7 +81,7 @@ def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) ->
     parameters = sum(parameter.numel() for parameter in fitted.detector.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
     here.run.table(joined([found_table(own.name, own.found, own.forms.truths) for own in tests]), FOUND)
-    here.run.table(joined([truth_table(own.name, own.forms.truths) for own in tests]), BOXES)
+    here.run.table(joined([with_writers(truth_table(own.name, own.forms.truths), own.writers) for own in tests]), BOXES)
     if here.full:
         log_figures(here, fitted, tests)
 

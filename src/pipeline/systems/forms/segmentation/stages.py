@@ -29,7 +29,12 @@ def tests_of(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> l
     kinds = fitted.detector.settings.kinds
     return [
         Tested(
-            name, forms, detected(fitted.detector, forms), kinds, None if simple is None else detected(simple, forms)
+            name,
+            forms,
+            detected(fitted.detector, forms),
+            kinds,
+            None if simple is None else detected(simple, forms),
+            data.writers.get(name, ()),
         )
         for name, forms in parts
     ]
