@@ -16,6 +16,7 @@ from data.forms.images import Reading, Scan, said_inverted
 from data.forms.parts import count_of, each_by_itself, held_out
 from data.greys import digest_of
 from data.pages import SIDES
+from data.text_pairs import tidied
 
 NAME = "forms_folder"
 CLASS = "class"
@@ -79,15 +80,17 @@ def refuse_twice(rows: Rows, kept: list[int], form: Form) -> None:
             rows.fail(row, f"it is the same box as that of row {first + 2}; leave one of them out")
 
 
-def writers_of(rows: Rows) -> list[str]:
-    """Returns who wrote each file, in the order in which the table names them. Raises DataError, naming the row, for
-    none and for two of one form."""
+def writers_of(rows: Rows, *, needed: bool) -> list[str]:
+    """Returns who wrote each file, in the order in which the table names them; nobody where no row says it, unless they
+    are needed. Raises DataError, naming the row, for a file of which no row says it and for two writers of one."""
     known = dict[str, str]()
-    for row, name in enumerate(rows.columns[FILE]):
-        writer = rows.text(row, WRITER)
-        if known.setdefault(name, writer) != writer:
+    for row, (name, writer) in enumerate(zip(rows.columns[FILE], map(tidied, rows.columns[WRITER]), strict=True)):
+        if writer and known.setdefault(name, writer) != writer:
             rows.fail(row, f"writer {writer!r}, and {known[name]!r} in a row before; give a form one writer")
-    return list(known.values())
+    for row, name in enumerate(rows.columns[FILE] if known or needed else ()):
+        if name not in known:
+            rows.fail(row, f"column {WRITER!r} is empty; fill it in{'' if needed else ', or drop the column'}")
+    return [known[name] for name in dict.fromkeys(rows.columns[FILE]) if known]
 
 
 def scans_of(rows: Rows, reading: Reading) -> dict[str, Scan]:
@@ -121,14 +124,14 @@ class FormsFolder(ImagesFolder):
     "false" for dark ink, "auto" to find out for each image. delimiter: of a text file, see
     `data.files.table_files.TextFormat`.
     Raises DataError, naming file and row, for an image, a box or a text that cannot be used, for one image in two
-    files, for a box that stands twice, and for a form of two writers, or of none beside a column `writer`.
+    files, for a box that stands twice, and for a form of two writers, or of none where others have one.
     """
 
     def load(self) -> HandwrittenForms:
         """Returns the data. Raises DataError as the class says."""
         rows, reading = self.read(NAME, NEEDED)
         files = list(dict.fromkeys(rows.columns[FILE]))
-        writers = writers_of(rows) if WRITER in rows.columns else []
+        writers = writers_of(rows, needed=self.disjoint) if WRITER in rows.columns else []
         places = self.split(writers if self.disjoint else each_by_itself(len(files)))
         forms = forms_in(rows, reading)
         parts = {part: FormImages.of(forms[files[i]] for i in own) for part, own in places.items()}

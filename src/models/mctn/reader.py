@@ -18,7 +18,7 @@ from models.mctn.predictor import SentimentPredictor, load_predictor, streams_of
 from models.mctn.samples import Samples, Stream, in_units, units_of
 from models.mctn.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of
-from models.runtime.parameters import not_negative, number, one_of, whole_number
+from models.runtime.parameters import not_negative, number, one_of, shown, whole_number
 from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from models.sequence.saved_estimator import SavedEstimator
@@ -223,16 +223,22 @@ def labels_of(samples: Mapping[str, Sequence[Any]], count: int) -> np.ndarray:
     return given
 
 
-def numbers_of(groups: Sequence[Any], count: int) -> torch.Tensor:
+def numbers_of(groups: Any, count: int) -> torch.Tensor:
     """Returns the number of the group of each of so many samples, (sample,). Raises ValueError where there is not one
     for each, and, naming the sample, for one that is missing or that is no name."""
-    given, numbers = list(groups), dict[Any, int]()
+    given: Any = groups.tolist() if hasattr(groups, "tolist") else groups
+    wanted, numbers = f"groups must hold one group for each of {count} samples", dict[Any, int]()
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ValueError(f"{wanted}, got {shown(groups)}")
     if len(given) != count:
-        raise ValueError(f"groups must hold one group for each of {count} samples, got {len(given)}")
+        raise ValueError(f"{wanted}, got {len(given)}")
     for place, group in enumerate(given):
-        if not isinstance(group, Hashable):
-            raise ValueError(f"sample {place}: a group must be a text, a number or a tuple of these, got {group!r}")
-        if is_missing(group):
+        parts = group if isinstance(group, tuple) else (group,)
+        if not all(isinstance(part, Hashable) and not isinstance(part, tuple) for part in parts):
+            raise ValueError(
+                f"sample {place}: a group must be a text, a number or a tuple of these, got {shown(group)}"
+            )
+        if any(map(is_missing, parts)):
             raise ValueError(f"sample {place}: its group is missing; name it, or leave the sample out")
         numbers.setdefault(group, len(numbers))
     return torch.tensor([numbers[group] for group in given])

@@ -102,6 +102,22 @@ def test_a_form_of_two_writers_is_refused_where_they_are_shared_too(tmp_path: Pa
         FormsFolder(path=str(table)).load()
 
 
+def test_a_writer_may_stand_once_a_form_in_any_script_or_nowhere(tmp_path: Path) -> None:
+    load(tmp_path, [])
+    path = with_writers(tmp_path, {f"{i}.png": ("\u05d0\u05d1", "07", "7")[i % 3] for i in range(6)})
+    table = pd.read_csv(path, dtype=str)
+
+    def writers_with(column: pd.Series) -> set[str]:
+        table.assign(writer=column).to_csv(path, index=False)
+        return {name for own in FormsFolder(path=str(path)).load().writers.values() for name in own}
+
+    again = table["file"].duplicated()
+    assert writers_with(table["writer"].mask(again, "")) == {"\u05d0\u05d1", "07", "7"}
+    assert writers_with(table["writer"].where(table["writer"] == "", "")) == set()
+    with pytest.raises(DataError, match=r"column 'writer' is empty; fill it in, or drop the column$"):
+        writers_with(table["writer"].where(table["file"] == "0.png", ""))
+
+
 def test_writers_that_cannot_part_forms_are_refused(tmp_path: Path) -> None:
     load(tmp_path, [])
     table = tmp_path / "boxes.csv"

@@ -108,6 +108,12 @@ def test_times_that_are_even_by_a_clock_that_was_changed_are_told_to_leave_the_z
     assert not said_in_fit(rows.tz_localize(None), LastValueForecaster(calendar=["hour"]))
 
 
+def test_hours_of_which_one_is_missing_where_the_clock_changes_are_filled() -> None:
+    times = pd.date_range("2024-10-26", periods=60, freq="h", tz="Europe/Berlin").delete([27])
+    with pytest.warns(UserWarning, match=r"put in empty rows for missing times, with DataFrame.asfreq say$"):
+        LastValueForecaster().fit(sales(59).set_axis(times))
+
+
 def test_a_calendar_of_texts_says_how_they_are_read_as_times() -> None:
     texts = pd.date_range("2024-01-01", periods=60, freq="h", tz="Europe/Berlin").astype(str)
     with pytest.raises(ValueError, match=r"read its texts as times, with pandas.to_datetime\(index, utc=True\)"):

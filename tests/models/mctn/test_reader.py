@@ -317,7 +317,11 @@ def test_samples_of_a_group_are_learned_from_together_or_held_out_together(monke
     ("groups", "message"),
     [
         (["a"] * 11, r"groups must hold one group for each of 12 samples, got 11"),
-        ("a", r"groups must hold one group for each of 12 samples, got 1"),
+        ("a", "groups must hold one group for each of 12 samples, got 'a'"),
+        (5, "groups must hold one group for each of 12 samples, got 5"),
+        ({"a": 1}, "groups must hold one group for each of 12 samples, got {'a': 1}"),
+        ([("a", [1])] * 12, "sample 0: a group must be a text, a number or a tuple of these, got ('a', [1])"),
+        ([("a", float("nan"))] * 12, "sample 0: its group is missing; name it, or leave the sample out"),
         ([["a", 1]] * 11 + [["b"]], "sample 0: a group must be a text, a number or a tuple of these, got ['a', 1]"),
         (["a"] * 11 + [None], "sample 11: its group is missing; name it, or leave the sample out"),
     ],
@@ -330,6 +334,7 @@ def test_groups_that_make_no_sense_are_refused(groups: Any, message: str) -> Non
 def test_a_group_may_be_named_by_a_tuple() -> None:
     named, numbered = ([make(place // 2) for place in range(6)] for make in (lambda video: ("film", video), int))
     assert numbers_of(named, 6).tolist() == numbers_of(numbered, 6).tolist() == [0, 0, 1, 1, 2, 2]
+    assert numbers_of(torch.tensor(numbered), 6).tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_samples_that_repeat_another_are_told_of_before_groups() -> None:

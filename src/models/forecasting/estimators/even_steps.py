@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from models.forecasting.estimators.input import Grouping
 from models.forecasting.index.steps import step_of, times_in
 from models.forecasting.index.working_days import WORKING_DAYS, fill_call
@@ -49,9 +51,14 @@ def way_to_even_steps(index: Any, indices: Iterable[Any], grouping: Grouping) ->
 
 
 def even_by_the_clock(index: Any) -> bool:
-    """Returns whether the times of an index have a zone, and one step without it."""
+    """Returns whether the times of an index have a zone, and one step without it that they do not keep with it, as 6
+    hours over a change by one; a step that divides the change, as an hour, keeps its places."""
     times: Any = times_in(index)
-    return getattr(times, "tz", None) is not None and step_of(times.tz_localize(None)) is not None
+    if getattr(times, "tz", None) is None or step_of(wall := times.tz_localize(None)) is None:
+        return False
+    step = int(np.median(np.diff(wall.as_unit("ns").asi8)))
+    elapsed = times.as_unit("ns").asi8
+    return step > 0 and bool(((elapsed - elapsed[0]) % step).any())
 
 
 def way_to_interpolate(grouping: Grouping) -> str:

@@ -20,10 +20,12 @@ from pipeline.systems.forms.labels import labelled, said_of_repeats
 from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.recognition import multirun as recognition
 from pipeline.systems.forms.segmentation import multirun as segmentation
+from pipeline.systems.forms.writers import WRITER
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
 STAGES = {"segmentation": segmentation, "recognition": recognition, "pipeline": reading}
+NAMES = {WRITER: str}  # as they are written: 01 and 1 are two writers, and NA is one
 SEVERAL = "Jobs of several stages have no error in common."
 
 
@@ -36,7 +38,7 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     with scratch_folder() as scratch:
         files = {
             file: joined([
-                pd.read_csv(path, usecols=wanted(columns), **EXACT).assign(run_id=str(run)) for run in jobs["run_id"]
+                rows_in(path, columns).assign(run_id=str(run)) for run in jobs["run_id"]
                 if (path := fetched(client, str(run), file, scratch)) is not None
             ])
             for file, columns in own.FILES.items()
@@ -51,6 +53,11 @@ def with_remarks(summary: Summary, every: Any, jobs: Any, sets: Sequence[str]) -
     return summary._replace(text=said_of_repeats(every, jobs) + said_of_seeds(jobs, sets) + summary.text)
 
 
+def rows_in(path: Path, columns: list[str] | None) -> pd.DataFrame:
+    """Returns the rows of a job's file, with the names of writers as they are written. columns: as of `wanted`."""
+    return pd.read_csv(path, usecols=wanted(columns), converters=NAMES, **EXACT)
+
+
 def wanted(columns: list[str] | None) -> Callable[[str], bool] | None:
     """Returns which columns of a file are read, None for all; files of older versions need not have each."""
     return None if columns is None else columns.__contains__
@@ -62,6 +69,6 @@ def multirun_from(folder: Path) -> Remade:
     jobs = labelled(every)
     own = STAGES[jobs["stage"].iloc[0]]
     there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
-    files = {file: read_table(folder / file, ("part", "run_id")) for file in there}
+    files = {file: read_table(folder / file, ("part", "run_id", WRITER)) for file in there}
     summary = own.summary_of(jobs, files, folder.name)
     return Remade.of(with_remarks(summary, every, jobs, own.SETS))

@@ -15,6 +15,7 @@ from data.forms.composer import ComposedForms
 from logged import only_run, table
 from models.forms.detect.boxes import CLASSES
 from pipeline.compare.words import Summary
+from pipeline.systems.forms.multirun import rows_in
 from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.segmentation import multirun as segmentation
 from pipeline.systems.forms.writers import said_of_forms, writers_in
@@ -158,3 +159,13 @@ def test_a_run_says_who_wrote_each_form(
     own = table(run, file)
     assert len(names) >= 2
     assert own["writer"].tolist() == [f"w{int(names[form].removesuffix('.png')) % 2}" for form in own["form"]]
+
+
+@pytest.mark.parametrize("columns", [["form", "writer"], None])
+def test_names_of_writers_are_read_as_they_are_written(columns: list[str] | None, tmp_path: Path) -> None:
+    """NA was nobody, and 01, 1 and 1.0 were one."""
+    rows = pd.DataFrame({"form": range(6), "writer": ["NA", "1", "01", "1.0", "2", "02"], "faults": 1})
+    rows.to_csv(tmp_path / "own.csv", index=False)
+    assert writers_in(rows_in(tmp_path / "own.csv", columns)) == 6
+    rows.drop(columns="writer").to_csv(tmp_path / "own.csv", index=False)
+    assert writers_in(rows_in(tmp_path / "own.csv", columns)) == 0
