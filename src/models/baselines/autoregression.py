@@ -124,23 +124,6 @@ def fit_autoregressions(
         yield each.model(readout), ridges[place]
 
 
-def autoregressions_of_every_ridge(
-    train: tuple[Tensor, Tensor, Tensor],
-    validation: tuple[Tensor, Tensor, Tensor],
-    *,
-    orders: Sequence[int],
-    ridges: Sequence[float],
-    scale: str,
-) -> Iterator[tuple[int, float, Autoregression]]:
-    """Yields an order, a ridge and their autoregression: for each of the orders those of all ridges, in their order.
-
-    Those of one order share their start-up, whose ridges are chosen on validation. Raises ValueError as
-    `fit_autoregression`."""
-    for each in orders_apart(train, validation, orders=orders, ridges=ridges, scale=scale):
-        for ridge, readout in zip(ridges, each.maps, strict=True):
-            yield each.order, ridge, each.model(readout)
-
-
 class OrderFits(NamedTuple):
     """Holds what is fitted to one order: the map of each ridge, made when it is asked for, the validation rows that
     have its lags, and the start-up, which all of its autoregressions share."""
@@ -264,11 +247,15 @@ class VAR:
     def candidates_of_every_ridge(self, problem: Problem) -> list[Fitted]:
         """Returns the autoregression of each order that the data are long enough for with each ridge: of the orders in
         theirs, and of one order the largest ridge first. Raises ValueError as `fit`."""
-        fits = autoregressions_of_every_ridge(
-            problem.train, problem.validation, orders=self._usable(problem),
-            ridges=sorted(self.ridges, reverse=True), scale=self.scale,
-        )  # fmt: skip
-        return [Fitted(model, {"order": order, "ridge": ridge}) for order, ridge, model in fits]
+        ridges = sorted(self.ridges, reverse=True)
+        fits = orders_apart(
+            problem.train, problem.validation, orders=self._usable(problem), ridges=ridges, scale=self.scale
+        )
+        return [
+            Fitted(each.model(readout), {"order": each.order, "ridge": ridge})
+            for each in fits
+            for ridge, readout in zip(ridges, each.maps, strict=True)
+        ]
 
     def _usable(self, problem: Problem) -> list[int]:
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):

@@ -188,10 +188,7 @@ def test_of_each_data_set_the_best_job_is_kept_and_none_is_the_best_of_all(clien
     sweep = Run(client, client.create_run(client.create_experiment("two"), tags={"best.run": "0a"}).info.run_id)
     errors = [("hard", 3.0), ("hard", 2.0), ("easy", 0.2), ("easy", 0.1)]
     for data, error in errors:
-        tags = {"mlflow.parentRunId": sweep.id, "data": data, "data.checksum": data, "validation_mse": str(error)}
-        job = Run(client, client.create_run(sweep.experiment_id, run_name=f"{data}-{error}", tags=tags).info.run_id)
-        model: Any = SimpleNamespace(error=error, write=lambda folder: (folder / "weights").write_text("1"))
-        keep_if_best(job, model, sweep.id, FORECASTS)
+        job_of(sweep, error, data=data, **{"data.checksum": data})
     children = parent.children_of(client, sweep)
     kept = {child.info.run_name for child in children if BEST_SO_FAR in child.data.tags}
     assert kept == {"easy-0.1", "hard-2.0"}
@@ -208,7 +205,7 @@ def test_of_each_data_set_the_best_job_is_kept_and_none_is_the_best_of_all(clien
 
 
 def job_of(sweep: Run, error: float, **tags: str) -> None:
-    """A job that finished on `walks` and offers its model."""
+    """A job that finished on `walks`, if the tags name no other data, and offers its model."""
     own = {"mlflow.parentRunId": sweep.id, "data": "walks", "validation_mse": str(error), **tags}
     found = sweep.client.create_run(sweep.experiment_id, run_name=f"{tags['data.checksum']}-{error}", tags=own)
     model: Any = SimpleNamespace(error=error, write=lambda folder: (folder / "weights").write_text("1"))
