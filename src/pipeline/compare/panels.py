@@ -12,8 +12,10 @@ from pipeline.compare.markdown import markdown_table
 
 
 def joined(tables: Sequence[Any]) -> Any:
-    """Returns tables one below the other."""
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    """Returns tables one below the other. One without a row has no say in what kind of values columns hold: read from a
+    file, its columns hold none."""
+    told = [table for table in tables if len(table)] or tables
+    return pd.concat(told, ignore_index=True) if told else pd.DataFrame()
 
 
 def tables_of_sets(sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pipeline.compare.bootstrap import (
 from pipeline.compare.claims import FEW_SEEDS
 from pipeline.compare.panels import with_names
 from pipeline.systems.forms.claims import INK, arms_of, claims_on
+from pipeline.systems.forms.writers import of_enough_writers
 
 KEPT = ("seconds", "parameters")
 OF_STARTS = (  # of a caption, behind what is drawn
@@ -36,9 +37,12 @@ def stand_ins(jobs: Any) -> bool:
     return "stand_in" in jobs and bool(jobs["stand_in"].any())
 
 
-def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, *, finds: bool = True) -> dict[str, Any]:
+def compared_arms(
+    jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, rows: Any, *, finds: bool = True
+) -> dict[str, Any]:
     """Returns the tables of a set of jobs, which `labels.labelled` gives, by name: a row an arm, a pair of arms, and a
-    claim. Arms with unequal seeds are not paired. names: what tells the set from others, the data first. finds: as of
+    claim. Arms with unequal seeds are not paired. names: what tells the set from others, the data first. rows: what is
+    read or found, with its writers where they are known; of one to five no pair has a verdict. finds: as of
     `claims.claims_on`."""
     whole, drawn, draws = dict[str, float](), dict[str, Any](), draws_for(jobs["arm"].nunique())
     for arm, own in jobs.groupby("arm", sort=False):
@@ -56,6 +60,7 @@ def compared_arms(jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, *
         "paired": of_enough_seeds(paired_rows(pairs, whole, drawn, stand_in=stand_in), counts),
         "claims": of_enough_seeds(claimed_rows(claims, whole, drawn, stand_in=stand_in), counts),
     }
+    tables = of_enough_writers(tables, rows)
     data, *others = names.values()
     panel = f"{data}: {', '.join(others)}".replace("_", " ")
     return {name: with_names(table, names, panel) for name, table in tables.items()}

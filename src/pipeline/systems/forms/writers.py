@@ -45,8 +45,8 @@ def counted(writers: int) -> str:
 
 
 def of_enough_writers(tables: Mapping[str, Any], rows: Any) -> dict[str, Any]:
-    """Returns the tables of `arms.compared_arms`, every pair and claim undecided where the rows are of one to five
-    known writers."""
+    """Returns tables with every row of `paired` and `claims` undecided where `rows` are of one to five known
+    writers."""
     few, named = few_in(rows), dict(tables)
     for name in ("paired", "claims"):
         if len(own := named[name]):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from models.forms.detect.average_precision import curve
 from models.forms.detect.boxes import CLASSES, WORD, Detections, Truth
-from pipeline.systems.forms.segmentation.multirun import NARROW_WORDS, errors_of
+from pipeline.compare.panels import joined
+from pipeline.systems.forms.multirun import rows_in
+from pipeline.systems.forms.segmentation.multirun import NARROW_WORDS, errors_of, summary_of
 from pipeline.systems.forms.segmentation.narrow import median_width, narrow_of, narrow_precision
 from pipeline.systems.forms.segmentation.scores import found_table, truth_table
 
@@ -52,3 +55,22 @@ def test_a_parent_counts_it_from_the_tables_of_a_job() -> None:
     whole, drawn = errors_of(found, there, {"part": "test", "scored": NARROW_WORDS})
     assert whole == pytest.approx(1 - narrow_precision(both, [TRUTH, empty]))  # pyright: ignore
     assert np.isnan(drawn).mean() == pytest.approx(0.25, abs=0.03)  # draws of the second form alone
+
+
+def jobs_of(*arms: str) -> pd.DataFrame:
+    jobs = pd.DataFrame({"arm": arms, "run_id": arms, "model": arms, "data": "forms", "scored": "words", "seed": 0})
+    return jobs.assign(augment="none", settings=[()] * len(arms), seconds=1.0, parameters=1.0)
+
+
+@pytest.mark.parametrize("others", [[], ["r_fcn"]])
+def test_a_job_that_found_no_box_is_compared_with_an_average_precision_of_zero(tmp_path, others) -> None:
+    found = {"components": [FOUND.at(torch.tensor([], dtype=torch.long))], "r_fcn": [FOUND]}
+    arms, tables = ["components", *others], []
+    for arm in arms:
+        found_table("test", found[arm], [TRUTH]).to_csv(tmp_path / arm, index=False)
+        tables.append(rows_in(tmp_path / arm, None).assign(run_id=arm))
+    there = joined([truth_table("test", [TRUTH]).assign(run_id=arm) for arm in arms])
+    means = summary_of(jobs_of(*arms), {"found.csv": joined(tables), "boxes.csv": there}, "of test").tables["means.csv"]
+    errors = means[means["scored"] == "words"].set_index("arm")["error"]
+    assert errors["components"] == 1.0
+    assert (errors[others] < 1.0).all()

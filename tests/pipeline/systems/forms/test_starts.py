@@ -32,7 +32,7 @@ def tables_of(errors: dict[str, tuple[float, ...]], **more: Any) -> dict[str, An
         arm, seed = run.split()
         return rates(np.full(4, errors[arm][int(seed)]), np.full(4, 100), draws)
 
-    return compared_arms(jobs_of(errors, **more), NAMES, errors_of)
+    return compared_arms(jobs_of(errors, **more), NAMES, errors_of, jobs_of(errors))
 
 
 def test_what_starts_of_training_differ_by_is_part_of_the_interval() -> None:
@@ -51,9 +51,9 @@ def test_starts_are_drawn_alike_for_all_arms_whatever_order_their_jobs_have() ->
     every = {f"{arm} {seed}": error for arm, own in alike.items() for seed, error in enumerate(own)}
     mixed = jobs_of(alike).sort_values("run_id", ascending=False).sort_values("arm", kind="stable")
     mixed = mixed.iloc[[2, 0, 1, 3, 4, 5]]
-    (pair,) = compared_arms(mixed, NAMES, lambda run, _: (every[run], np.full(DRAWS, every[run])))["paired"].to_dict(
-        "records"
-    )
+    (pair,) = compared_arms(mixed, NAMES, lambda run, _: (every[run], np.full(DRAWS, every[run])), mixed)[
+        "paired"
+    ].to_dict("records")
     assert (abs(pair["low"]), abs(pair["high"])) == (pytest.approx(2.0), pytest.approx(2.0))
 
 
@@ -75,7 +75,7 @@ def test_connected_ink_is_not_trained_and_hangs_on_no_seed() -> None:
         model=["components", "components", "r_fcn"]
     )
     errors = dict(zip(jobs["run_id"], (30.0, 10.0, 5.0), strict=True))
-    table = compared_arms(jobs, NAMES, lambda run, draws: (errors[run], np.full(draws, errors[run])))["paired"]
+    table = compared_arms(jobs, NAMES, lambda run, draws: (errors[run], np.full(draws, errors[run])), jobs)["paired"]
     assert table["arm"].tolist() == ["components, wide", "r_fcn", "r_fcn"]
     assert table["verdict"].tolist() == ["holds", "undecided: one seed", "undecided: one seed"]
 

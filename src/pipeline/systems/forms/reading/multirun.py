@@ -22,7 +22,6 @@ from pipeline.systems.forms.writers import (
     FORM,
     WRITER,
     few_in,
-    of_enough_writers,
     over_forms,
     said_of_forms,
     unit_of,
@@ -72,15 +71,15 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
 
 
 def compared(jobs: Any, counts: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the tables of `compared_arms`; of few writers every pair and claim is undecided."""
+    """Returns the tables of `compared_arms`."""
     unit = unit_of(counts, FORM)
-    tables = compared_arms(
+    return compared_arms(
         jobs,
         names,
         lambda run, draws: errors_of(counts[counts["run_id"] == run], names["rate"], unit, draws),
+        counts,
         finds=NAMES[GIVEN] not in names["reading"],
     )
-    return of_enough_writers(tables, counts)
 
 
 def costs_of(jobs: Any, read: Any, data: str) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
 from pipeline.systems.forms.recognition.report import READ
-from pipeline.systems.forms.writers import FEW_WRITERS, WRITER, of_enough_writers, unit_of
+from pipeline.systems.forms.writers import FEW_WRITERS, WRITER, unit_of
 
 SETS: tuple[str, ...] = ("data", "part")
 IMAGE = "image"
@@ -74,10 +74,9 @@ def with_attention(summary: Summary, table: Any, rows: Any, title: str) -> Summa
 
 
 def compared(jobs: Any, read: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the tables of `compared_arms`; of few writers every pair and claim is undecided."""
+    """Returns the tables of `compared_arms`."""
     unit = unit_of(read, IMAGE)
-    tables = compared_arms(jobs, names, lambda run, draws: errors_of(read[read["run_id"] == run], unit, draws))
-    return of_enough_writers(tables, read)
+    return compared_arms(jobs, names, lambda run, draws: errors_of(read[read["run_id"] == run], unit, draws), read)
 
 
 def drawn_of(read: Any) -> str:

@@ -19,7 +19,7 @@ from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, FOUND
-from pipeline.systems.forms.writers import FORM, of_enough_writers, over_forms, said_of_forms, unit_of
+from pipeline.systems.forms.writers import FORM, over_forms, said_of_forms, unit_of
 
 SETS: tuple[str, ...] = ("data", "scored", "part")
 FILES = {FOUND: ["part", FORM, "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
@@ -55,12 +55,11 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
 
 
 def compared(jobs: Any, found: Any, boxes: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the tables of `compared_arms`; of few writers every pair and claim is undecided."""
+    """Returns the tables of `compared_arms`."""
     rows = boxes[boxes["run_id"].isin(jobs["run_id"]) & (boxes["part"] == names["part"])]
     unit = unit_of(rows, FORM)
-    tables = compared_arms(jobs, names, lambda run, draws: errors_of(
-        found[found["run_id"] == run], rows[rows["run_id"] == run], names, unit, draws))  # fmt: skip
-    return of_enough_writers(tables, rows)
+    return compared_arms(jobs, names, lambda run, draws: errors_of(
+        found[found["run_id"] == run], rows[rows["run_id"] == run], names, unit, draws), rows)  # fmt: skip
 
 
 def said_of_all(jobs: Any, boxes: Any) -> list[str]:
@@ -98,7 +97,7 @@ def errors_of(
 def average_of(found: Any, weights: np.ndarray, truths: np.ndarray) -> np.ndarray:
     """Returns the average precision of the boxes that were found of a class, (draw,). weights: of forms, (draw, form).
     truths: how many true boxes count, (draw,)."""
-    scores, hits, forms = (found[name].to_numpy() for name in ("score", "hit", "form"))
+    scores, hits, forms = (found[name].to_numpy(float) for name in ("score", "hit", "form"))
     return weighted_average(scores, hits, weights[:, forms.astype(int)], truths)
 
 
