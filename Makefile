@@ -73,10 +73,10 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=figure4 data=moving_mnist 'seed=range(3)' contender=refined_bayes/iid,refined_bayes/orthogonal,refined/lstm run_name=figure4-moving-mnist-bayes $(ARGS)
 	$(BIN)/python -m pipeline +experiment=stability run_name=stability $(ARGS)
 	for data in mocap swimmer handwriting; do \
-		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" run_name=ahead-$$data $(ARGS); done
+		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" evaluate.first_step=8 run_name=ahead-$$data $(ARGS); done
 	for data in swimmer handwriting; do \
-		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" data.seed=1 run_name=ahead-$$data-second $(ARGS); done
-	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap]}' data=mocap data.seed=1 data.test_tracks=drawn run_name=ahead-mocap-second $(ARGS)
+		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" data.seed=1 evaluate.first_step=8 run_name=ahead-$$data-second $(ARGS); done
+	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap]}' data=mocap data.seed=1 data.test_tracks=drawn evaluate.first_step=8 run_name=ahead-mocap-second $(ARGS)
 	for data in mocap swimmer handwriting; do \
 		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$${data}_effort]}" 'seed=range(10,30)' evaluate.first_step=16 run_name=effort-$$data $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap_effort]}' 'seed=range(10,30)' evaluate.first_step=16 data=mocap data.test_tracks=drawn data.seed=1 run_name=effort-mocap-second $(ARGS)
@@ -85,7 +85,7 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=beyond contender=mocap/last_value,mocap_linear/psrnn,mocap_linear/echo_state,mocap_linear/lstm 'seed=range(10,20)' evaluate.first_step=16 run_name=state-alone $(ARGS)
 	$(BIN)/python -m pipeline +experiment=beyond contender=mocap/last_value,mocap_linear/psrnn,mocap_linear/echo_state,mocap_linear/lstm 'seed=range(10,20)' evaluate.first_step=16 data=mocap data.test_tracks=drawn data.seed=1 run_name=state-alone-second $(ARGS)
 	for data in lorenz96 ecg hopper; do \
-		$(BIN)/python -m pipeline +experiment=beyond contender=$$data/psrnn_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/lstm_kernel,$$data/gru_kernel,$$data/min_gru_kernel,$$data/no_state_kernel run_name=ahead-$$data $(ARGS); done
+		$(BIN)/python -m pipeline +experiment=beyond contender=$$data/psrnn_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/lstm_kernel,$$data/gru_kernel,$$data/min_gru_kernel,$$data/no_state_kernel evaluate.first_step=8 run_name=ahead-$$data $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=beyond 'seed=range(10,13)' 'hydra.sweeper.params.contender=$${contenders:[moving_mnist]}' run_name=ahead-moving_mnist hydra/launcher=joblib hydra.launcher.n_jobs=2 $(ARGS)
 	for data in mocap swimmer handwriting; do \
 		$(BIN)/python -m pipeline +experiment=seconds contender=$$data/psrnn_kernel,$$data/lstm_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/no_state_kernel run_name=seconds-$$data $(ARGS); \
