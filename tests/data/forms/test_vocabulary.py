@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from data.base import DataError
-from data.forms.vocabulary import read_vocabulary
+from data.forms.vocabulary import read_texts, read_vocabulary
 
 
 def test_lines_are_texts_in_their_order_each_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("\ufeffAm Markt\r\n\r\n  Ölweg 3 \nAm Markt\nx".encode())
     assert read_vocabulary(tmp_path / "a.txt", where="forms.vocabulary") == ("Am Markt", "Ölweg 3", "x")
+    assert read_texts(tmp_path / "a.txt", where="forms.vocabulary") == ("Am Markt", "Ölweg 3", "Am Markt", "x")
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,12 @@ from pipeline.systems.forms.config import FormsFit
 from pipeline.systems.forms.reading import parts
 
 
-def test_a_recogniser_is_the_same_whatever_corrects_what_it_reads(tmp_path: Path, monkeypatch) -> None:
+def test_a_recogniser_is_the_same_whatever_corrects_what_it_reads(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(parts, "part_of", lambda name, mark, here, make, find: (mark, find))  # noqa: ARG005
     box = np.array([[1, 1, 9, 9]], np.float32)
     forms = FormImages.of([Form(np.eye(10, dtype=np.uint8), box, np.array([1]), ("river",), np.array([0]))])
     save_recogniser(CRNN(height=16, units=8).network(Alphabet.of_texts(["river"])), tmp_path / "model")
-    (tmp_path / "streets.txt").write_text("vie\n", encoding="utf-8")
+    (tmp_path / "streets.txt").write_text("vie\nvie\n", encoding="utf-8")
     marks = set[str]()
     for within, file, correction in (
         (2, None, Correction(("river",), 2)), (1, None, Correction(("river",), 1)), (0, None, None),
@@ -45,6 +45,7 @@ def test_a_recogniser_is_the_same_whatever_corrects_what_it_reads(tmp_path: Path
         marks.add(mark)
         assert find(tmp_path / "model")[1] == correction
     assert len(marks) == 1
+    assert capsys.readouterr().out.count("left out 1 of 2 texts (an earlier one says the same), the first 'vie'") == 1
 
 
 def test_a_part_that_was_trained_with_another_number_of_threads_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:

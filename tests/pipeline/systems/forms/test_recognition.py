@@ -148,10 +148,14 @@ def test_a_language_model_that_makes_the_validation_part_worse_is_left_out(
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
-    run_pipeline: Callable, client, monkeypatch
+    run_pipeline: Callable, client, tmp_path, monkeypatch
 ) -> None:
-    asked = (*OWN, *SMALL_SEQ2SEQ, "tracking.detail=summary", "tracking.log_model=false", "recognition.batch=3")
-    assert run_pipeline(*asked).status == 0
+    (tmp_path / "streets.txt").write_text("Ölweg\nAm Markt\nÖlweg\n", encoding="utf-8")
+    asked = (*OWN, *SMALL_SEQ2SEQ, "tracking.detail=summary", "tracking.log_model=false", "recognition.batch=3",
+             f"forms.vocabulary={tmp_path / 'streets.txt'}")  # fmt: skip
+    result = run_pipeline(*asked)
+    assert result.status == 0
+    assert "left out 1 of 3 texts (an earlier one says the same), the first 'Ölweg'" in result.out
     whole = only_run(client)
     assert whole.data.metrics["recogniser/decoder_loss"] + whole.data.metrics["recogniser/ctc_loss"] == pytest.approx(
         whole.data.metrics["recogniser/train_loss"], rel=1e-5
@@ -201,6 +205,27 @@ def test_texts_are_corrected_by_a_vocabulary_of_ones_own_as_the_alphabet_spells_
     assert corrected_by(folded, corrected_within=0) is None
     with pytest.raises(PipelineError, match=r"has no character of any of its 3 texts; take forms.alphabet=texts"):
         corrected_by(Alphabet(tuple("0"), folded=True), vocabulary=str(file))
+
+
+def test_texts_of_a_vocabulary_that_are_left_out_are_counted_with_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "streets.txt"
+    file.write_text("Am Markt\n???\nÖlweg\nAm Markt\nam markt\n!\n", encoding="utf-8")
+
+    def said(symbols: str, *, folded: bool, **given: Any) -> list[str]:
+        forms = SimpleNamespace(**{"corrected_within": 2, "alphabet": "NAME", "vocabulary": str(file), **given})
+        settings = cast("Any", SimpleNamespace(forms=forms))
+        fitting.say_what_vocabulary_loses(settings, Alphabet(tuple(symbols), folded=folded))
+        return capsys.readouterr().out.splitlines()
+
+    front = f"forms.vocabulary={file}: left out"
+    assert said("amrktlweg", folded=True) == [
+        f"{front} 2 of 6 texts (an earlier one says the same), the first 'Am Markt'",
+        f"{front} 2 of 6 texts (no character of forms.alphabet=NAME), the first '???'",
+    ]
+    assert said("a", folded=False) == [f"{front} 1 of 6 texts (an earlier one says the same), the first 'Am Markt'"]
+    assert said("a", folded=True, corrected_within=0) == said("a", folded=True, vocabulary=None) == []
 
 
 def test_texts_that_are_too_long_or_have_no_character_of_the_alphabet_are_named(words: HandwrittenWords) -> None:

@@ -113,6 +113,7 @@ def trained_on(
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:
         recogniser, _ = load_recogniser(folder)
+        recognition.say_what_vocabulary_loses(settings, recogniser.alphabet)
         texts = [recogniser.alphabet.spelt(text) for text in texts_of(data.parts["train"])]
         return recogniser.to(device), recognition.correction_of(settings, recogniser.alphabet, texts)
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from tqdm import tqdm
 
 from data.forms.augment import Augmentation
-from data.forms.vocabulary import read_vocabulary
+from data.forms.vocabulary import read_texts, read_vocabulary
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.images import MOST_WIDTH, crop_width, scaled_width
 from models.forms.recognise.alphabet import Alphabet
@@ -94,6 +95,26 @@ def correction_of(settings: FormsConfig, alphabet: Alphabet, texts: Sequence[str
             f"{len(known)} texts; take forms.alphabet=texts"
         )
     return Correction(words, own.corrected_within)
+
+
+def say_what_vocabulary_loses(settings: FormsConfig, alphabet: Alphabet) -> None:
+    """Prints how many texts of `forms.vocabulary`, as the alphabet spells them, come again or have no character of it,
+    each with the first one: these are left out of the correction."""
+    own = settings.forms
+    if not own.corrected_within or own.vocabulary is None:
+        return
+    texts = read_texts(own.vocabulary, where="forms.vocabulary")
+    words = [alphabet.spelt(text) for text in texts]
+    first = {word: place for place, word in reversed(list(enumerate(words)))}
+    again = [texts[place] for place, word in enumerate(words) if word and first[word] < place]
+    empty = [text for text, word in zip(texts, words, strict=True) if not word]
+    front = f"forms.vocabulary={own.vocabulary}: left out"
+    for lost, why in (
+        (again, "an earlier one says the same"),
+        (empty, f"no character of forms.alphabet={own.alphabet}"),
+    ):
+        if lost:
+            tqdm.write(f"{front} {len(lost)} of {len(texts)} texts ({why}), the first {lost[0]!r}")
 
 
 def begin(recogniser: CharacterNetwork, word: WordNetwork) -> None:

@@ -13,7 +13,7 @@ from pipeline.systems.forms.changes import log_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import attention_of
-from pipeline.systems.forms.recognition.fitting import Fitted, fit, untrained
+from pipeline.systems.forms.recognition.fitting import Fitted, fit, say_what_vocabulary_loses, untrained
 from pipeline.systems.forms.recognition.load import load, spelt
 from pipeline.systems.forms.recognition.refining import refined
 from pipeline.systems.forms.recognition.remarks import advice
@@ -27,6 +27,7 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
     """Trains, evaluates and reports; returns the character error rate of the validation part, in %."""
     log_data(here, data)
     begun = untrained(settings, data, device)
+    say_what_vocabulary_loses(settings, begun.recogniser.alphabet)
     data = refined(settings, data, here, device)
     with here.clock.stage("recogniser"):
         fitted = fit(settings, begun, data, here)
