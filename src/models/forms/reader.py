@@ -15,12 +15,14 @@ from models.forms.images import as_ink
 from models.forms.placing import AS_FOUND, Placing
 from models.forms.reading_order import reading_order
 from models.forms.recognise.correction import Correction
+from models.forms.scale import Scale, warn_of_scale
 from models.runtime.threads import threads_for
 
 MOST_PIXELS = 25_000_000
 NO_ORDER = -1
 LEAST_SCORE = 0.05
 NAME, WHOLE = CLASSES[WORD], "form"
+THE_FORM = "the form"  # where it has no name
 
 
 class WordReader(Protocol):
@@ -55,33 +57,38 @@ class FormReader:
     """Reads forms in two phases: a detector finds boxes, a recogniser reads those that are words.
 
     recogniser: None to find boxes alone. correction: of what is read, where `read` is asked for it. least_score: that
-    boxes have, where `read` is not told another one. placing: of found words before they are read. Raises ValueError
-    for a score outside [0, 1].
+    boxes have, where `read` is not told another one. placing: of found words before they are read. scale: of the
+    forms that the detector has learned from; None where that is not known. Raises ValueError for a score outside
+    [0, 1].
     """
 
     finds = True  # boxes
 
     def __init__(
         self, detector: Detector, recogniser: WordReader | None = None, *, correction: Correction | None = None,
-        least_score: float = LEAST_SCORE, placing: Placing = AS_FOUND,
+        least_score: float = LEAST_SCORE, placing: Placing = AS_FOUND, scale: Scale | None = None,
     ) -> None:  # fmt: skip
         refuse_score(least_score)
         self.detector, self.recogniser = detector.eval(), recogniser
-        self.correction, self.least_score, self.placing = correction, least_score, placing
+        self.correction, self.least_score, self.placing, self.scale = correction, least_score, placing, scale
 
-    def read(self, image: Any, least_score: float | None = None, *, vocabulary: bool = False) -> list[Found]:
+    def read(
+        self, image: Any, least_score: float | None = None, *, vocabulary: bool = False, where: str = THE_FORM
+    ) -> list[Found]:
         """Returns the boxes of a form with at least that score: words in reading order, then the others, best first.
 
         image: uint8 (height, width), 0 = black ink, 255 = paper. vocabulary: texts are corrected by the words that the
-        reader knows; probabilities stay those of what was read. A form without a box has no row. Raises TypeError and
-        ValueError, in one line, for what is no such image, for a score outside [0, 1], and for a vocabulary where there
-        is none.
+        reader knows; probabilities stay those of what was read. where: what the form is called in warnings. A form
+        without a box has no row. Warns, with `ScaleWarning`, of a form that is far larger or smaller than training
+        forms and whose ink is too (`Scale.advice`). Raises TypeError and ValueError, in one line, for what is
+        no such image, for a score outside [0, 1], and for a vocabulary where there is none.
         """
         if vocabulary and self.correction is None:
             raise ValueError("this reader knows no vocabulary; leave vocabulary out")
         least = self.least_score if least_score is None else least_score
         refuse_score(least)
         ink = ink_of(image)
+        warn_of_scale(None if self.scale is None else self.scale.advice(ink), where)
         with torch.inference_mode(), threads_for(self.detector):
             found = self.detector.detect_on(ink, least)
         rows = self.read_found(ink, found)
@@ -115,9 +122,11 @@ class WholeReader:
     def __init__(self, recogniser: WordReader) -> None:
         self.recogniser = recogniser
 
-    def read(self, image: Any, least_score: float | None = None, *, vocabulary: bool = False) -> list[Found]:  # noqa: ARG002
+    def read(
+        self, image: Any, least_score: float | None = None, *, vocabulary: bool = False, where: str = THE_FORM  # noqa: ARG002
+    ) -> list[Found]:  # fmt: skip
         """Returns one row, of class `WHOLE` and of score 1, whose box is the form and whose text is all that was read;
-        none where nothing was. least_score is of no account.
+        none where nothing was. least_score and where are of no account: a form is brought to one height.
 
         image: as of `FormReader.read`. Raises TypeError and ValueError as it does, and ValueError for a vocabulary.
         """

@@ -1,4 +1,4 @@
-"""Readers of forms on disk: detector, recogniser, correction and least score as plain values and arrays."""
+"""Readers of forms on disk: detector, recogniser, correction, least score and scale as plain values and arrays."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from models.forms.placing import Placing
 from models.forms.reader import FormReader
 from models.forms.recognise.recogniser import Recogniser
 from models.forms.recognise.saved import load_recogniser, save_recogniser
+from models.forms.scale import SCALE, scale_in
 from models.runtime.saved import readable, refuse_missing
 from models.runtime.whole_folder import folder_written_whole
 
@@ -28,7 +29,10 @@ def save_reader(reader: FormReader, folder: str | Path) -> None:
     if own is not None and not isinstance(own, Recogniser):
         raise TypeError(f"{type(own).__name__} is no recogniser of models.forms.recognise; it cannot be saved here")
     with folder_written_whole(Path(folder)) as partial:
-        description = {"least_score": reader.least_score, "reads": own is not None, PLACING: asdict(reader.placing)}
+        description = {
+            "least_score": reader.least_score, "reads": own is not None, PLACING: asdict(reader.placing),
+            SCALE: None if reader.scale is None else asdict(reader.scale),
+        }  # fmt: skip
         (partial / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         save_detector(reader.detector, partial / DETECTOR)
         if own is not None:
@@ -43,7 +47,9 @@ def load_reader(folder: str | Path) -> FormReader:
     with readable(folder):
         described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         reads, least_score = bool(described["reads"]), float(described["least_score"])
-        placing = Placing(**described.get(PLACING, {}))
+        placing, scale = Placing(**described.get(PLACING, {})), scale_in(described)
     detector, _ = load_detector(folder / DETECTOR)
     recogniser, correction = load_recogniser(folder / RECOGNISER) if reads else (None, None)
-    return FormReader(detector, recogniser, correction=correction, least_score=least_score, placing=placing)
+    return FormReader(
+        detector, recogniser, correction=correction, least_score=least_score, placing=placing, scale=scale
+    )

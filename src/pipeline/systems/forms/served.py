@@ -23,6 +23,7 @@ from models.forms.images import as_ink
 from models.forms.reader import LEAST_SCORE, FormReader, WholeReader
 from models.forms.recognise.saved import load_recogniser
 from models.forms.saved import load_reader
+from models.forms.scale import scale_in
 from models.forms.tables import found_table
 from models.runtime.request import read_table_body
 from models.runtime.scoring_server import bad_request, check_before_mlflow
@@ -63,6 +64,7 @@ def table_of(array: np.ndarray) -> pd.DataFrame:
 
 class Boxes:
     """Takes a table with a form a row, or an array of forms alone, and gives a row a box. An all white form has none.
+    Warns of forms that are far larger or smaller than training forms, as `FormReader.read`.
 
     The table has columns `form` (its name) and `image` (the bytes of its file, the same in base64, or an array of its
     greys). Parameter least_score: boxes of a lower score are left out; 0: as the model has it.
@@ -77,7 +79,8 @@ class Boxes:
     def reader_of(folder: Path) -> FormReader | WholeReader:
         """Returns what finds the boxes."""
         detector, more = load_detector(folder)
-        return FormReader(detector, least_score=more.get(LEAST, LEAST_SCORE))  # saved by older versions there is none
+        least = more.get(LEAST, LEAST_SCORE)  # saved by older versions there is none
+        return FormReader(detector, least_score=least, scale=scale_in(more))
 
     def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
         """Returns the boxes of each form. Raises BadRequest for a form that comes twice."""
@@ -86,12 +89,11 @@ class Boxes:
         if twice is not None:
             raise BadRequest(f"form {twice!r} comes twice; give each a name of its own")
         least, vocabulary = float(params.get("least_score", 0.0)) or None, bool(params.get("vocabulary", False))
-        scans = (
-            scan_of(image, f"form {name!r}", self.reading) for name, image in zip(names, table["image"], strict=True)
-        )
+        called = [f"form {name!r}" for name in names]
+        scans = (scan_of(image, where, self.reading) for where, image in zip(called, table["image"], strict=True))
         return found_table({
-            name: [] if scan.blank else self.reader.read(scan.grey, least, vocabulary=vocabulary)
-            for name, scan in zip(names, scans, strict=True)
+            name: [] if scan.blank else self.reader.read(scan.grey, least, vocabulary=vocabulary, where=where)
+            for name, where, scan in zip(names, called, scans, strict=True)
         })  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +13,7 @@ from tqdm import tqdm
 
 from data.base import DataError
 from data.forms.images import Reading, content_of, read_image
+from models.forms.scale import ScaleWarning
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
@@ -58,20 +61,23 @@ def asked_of(model: Any, settings: PredictConfig, unit: str) -> dict[str, Any]:
 def answers(model: Any, settings: PredictConfig, unit: str) -> Answers:
     """Returns what a model says of each image. unit: what an image is called.
 
-    Warns of images with light ink on dark paper, if the model finds that out by itself. Raises DataError,
-    naming the file, for an image that cannot be read, PipelineError for settings of others.
+    Warns of images with light ink on dark paper, if the model finds that out by itself, and of forms of another scale
+    than those of training. Raises DataError, naming the file, for an image that cannot be read, PipelineError for
+    settings of others.
     """
-    params, found = asked_of(model, settings, unit), dict[str, pd.DataFrame]()
+    params, found, scales = asked_of(model, settings, unit), dict[str, pd.DataFrame](), list[str]()
     files = images_at(Path(settings.data.path).expanduser())
     reading = Reading(invert=model.metadata.metadata.get("invert", "auto"), blank=unit == FORM)
     looked = checked(files, reading, unit)
     for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
         frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
         try:
-            found[file.name] = model.predict(frame, params=params or None)
+            with scale_warnings(scales):
+                found[file.name] = model.predict(frame, params=params or None)
         except ValueError as error:
             raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
     warn_of_inverted(looked, len(found))
+    warn_of_scales(scales, len(found))
     return Answers(found, looked.blank)
 
 
@@ -115,6 +121,26 @@ def warn_of_inverted(looked: Looked, count: int) -> None:
             "to their paper, so that little else is seen",
             stacklevel=3,
         )
+
+
+@contextmanager
+def scale_warnings(said: list[str]) -> Iterator[None]:
+    """Adds to `said` what is warned within of the scale of a form, in place of a line each; other warnings go on."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ScaleWarning)
+        yield
+    for own in caught:
+        if issubclass(own.category, ScaleWarning):
+            said.append(str(own.message))
+        else:
+            warnings.warn_explicit(own.message, own.category, own.filename, own.lineno)
+
+
+def warn_of_scales(said: list[str], count: int) -> None:
+    """Warns of forms of another scale than those of training, if there are any: what is said of the first, and how many
+    of `count` there are."""
+    if said:
+        warnings.warn(f"{said[0]} (such are {len(said)} of {count} forms)", stacklevel=3)
 
 
 def said_of_empty_ones(found: Answers) -> str:

@@ -41,7 +41,7 @@ class Unsure(Detector):
 def test_texts_of_a_recogniser_that_is_not_trained_choose_no_least_score(epochs: int, least: float) -> None:
     boxes = np.array([[10, 10, 20, 20], [30, 10, 40, 20]], np.float32)
     form = Form(np.zeros((40, 80), np.uint8), boxes, np.array([1, 1]), ("a", "b"), np.array([0, 1]))
-    data = SimpleNamespace(parts={"validation": FormImages.of([form])})
+    data = SimpleNamespace(parts=dict.fromkeys(("train", "validation"), FormImages.of([form])))
     settings = SimpleNamespace(forms=SimpleNamespace(edges="found", most_shared=0.2), reader=None,
                                recognition=SimpleNamespace(epochs=epochs))  # fmt: skip
     detector, recogniser = SimpleNamespace(model=Unsure()), SimpleNamespace(model=(Letters(), None))

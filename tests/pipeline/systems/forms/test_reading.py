@@ -29,6 +29,7 @@ from models.forms.reader import FormReader
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
 from models.forms.recognise.objective import RecognitionObjective
+from models.forms.scale import Scale
 from pipeline.export import export, export_again
 from pipeline.systems.forms.comparison import columns
 from pipeline.systems.forms.reading.load import cut_out, words_of
@@ -179,13 +180,14 @@ def test_validation_chooses_where_the_edges_of_words_are(true: str, chosen: str,
     image = np.full((40, 80), 255, np.uint8)
     image[10:20, 30:42] = image[10:20, 43:55] = 0
     form = Form(image, np.array([[30, 10, 55, 20]], np.float32), np.array([1]), (true,), np.array([0]))
-    data = SimpleNamespace(parts={"validation": FormImages.of([form])})
+    data = SimpleNamespace(parts=dict.fromkeys(("train", "validation"), FormImages.of([form])))
     settings = SimpleNamespace(forms=SimpleNamespace(edges=asked, most_shared=0.2), reader=None,
                                recognition=SimpleNamespace(epochs=1))  # fmt: skip
     detector, recogniser = SimpleNamespace(model=Wider()), SimpleNamespace(model=(Sizes(), None))
     reader, (sheet,) = reader_of(*cast("Any", (settings, data, detector, recogniser)))
     assert isinstance(reader, FormReader)
     assert reader.placing == Placing(0.2, chosen if asked == "auto" else asked)
+    assert reader.scale == Scale(word=10, ink=10, side=80)
     assert [found.text for found in sheet.read[""]] == [{"ink": "25x10", "found": "33x10"}[reader.placing.edges]]
     assert sheet.found is not None
     assert len(sheet.found.boxes) == 2  # average precision is of what the detector found

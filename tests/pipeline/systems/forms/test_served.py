@@ -19,9 +19,11 @@ from data.base import DataError
 from data.forms.composer import ComposedForms
 from data.forms.images import READING, Reading, read_image
 from models.forms.detect.components import Components
-from models.forms.reader import FormReader, WholeReader
+from models.forms.detect.saved import load_detector, save_detector
+from models.forms.reader import FormReader, WholeReader, ink_of
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.crnn import CRNN
+from models.forms.scale import ScaleWarning, ink_height
 from models.forms.tables import found_table
 from pipeline.host.errors import PipelineError
 from pipeline.systems.forms import served
@@ -258,3 +260,27 @@ def test_parameters_of_before_find_out_how_ink_is_told(logged: Any, tmp_path: Pa
     trained_model(Components().network(), replace(logged.data, invert="true"), 0.5).write(tmp_path)
     (tmp_path / READING).unlink()
     assert servable(tmp_path).metadata["invert"] == served.KINDS["forms"](tmp_path / "forms").reading.invert == "auto"
+
+
+def test_forms_of_another_scale_are_told_from_those_of_training(logged: Any, tmp_path: Path) -> None:
+    """Once for a folder, by the first one; a detector of before, which keeps no scale, says nothing."""
+    train = logged.data.parts["train"]
+    words = train.boxes[train.classes == 1]
+    detector, more = load_detector(Path(logged.path).parent / "parameters" / "forms")
+    assert more["scale"] == {
+        "word": float(np.median(words[:, 3] - words[:, 1])),
+        "ink": ink_height(ink_of(train.image(0))),
+        "side": 128.0,
+    }
+    model, large = mlflow.pyfunc.load_model(logged.path), np.kron(train.image(0), np.ones((4, 4), np.uint8))
+    for name in "ab":
+        (tmp_path / f"{name}.png").write_bytes(png_of(large))
+    (tmp_path / "c.png").write_bytes(png_of(logged.forms.image(0)))
+    said = r"^form 'a.png': its ink is 4 times as high .* by about a factor of 4, .* \(such are 2 of 3 forms\)$"
+    with pytest.warns(UserWarning, match=said) as warned:
+        predicted_forms(model, asked(tmp_path))
+    assert len(warned) == 1
+    with pytest.warns(ScaleWarning, match="^form 'form 1': its ink is 4 times as high"):
+        model.predict(large)
+    save_detector(detector, tmp_path / "forms", more={"least_score": more["least_score"]})
+    assert served.Boxes(tmp_path / "forms").reader.read(large)

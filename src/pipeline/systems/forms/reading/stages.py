@@ -29,6 +29,7 @@ from pipeline.systems.forms.reading.scores import (
 )
 from pipeline.systems.forms.recognition.load import alphabet_metrics
 from pipeline.systems.forms.recognition.report import log_language
+from pipeline.systems.forms.segmentation.load import scale_of
 from pipeline.systems.forms.segmentation.report import log_data
 
 __all__ = ["load", "stages"]
@@ -112,7 +113,9 @@ def reader_of(
         again = [read_anew(own, FormReader(reader.detector, network, placing=placing)) for own in sheets]
         tried.append((*least_score_of(again, counted), placing, again))
     least, _, placing, best = min(tried, key=lambda own: own[1])
-    return FormReader(reader.detector, network, correction=correction, least_score=least, placing=placing), best
+    scale = scale_of(data.parts["train"])
+    made = FormReader(reader.detector, network, correction=correction, least_score=least, placing=placing, scale=scale)
+    return made, best
 
 
 def placings_of(settings: FormsConfig) -> list[Placing]:

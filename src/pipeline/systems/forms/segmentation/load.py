@@ -9,13 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from data.form_images import Form, FormImages, HandwrittenForms
+from data.form_images import WORD, Form, FormImages, HandwrittenForms
 from data.forms.augment import Augmentation
 from models.forms.detect.boxes import Truth
 from models.forms.reader import ink_of
+from models.forms.scale import Scale
 from pipeline.host.errors import PipelineError
 from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
+
+SCALED = 20  # forms, spread over all, whose ink is measured
 
 
 class Inks(Sequence[Tensor]):
@@ -63,6 +66,13 @@ def check_boxes(data: HandwrittenForms, scored: str) -> None:
             raise PipelineError(
                 f"{data.name}: no form of the {name} part has a {what}; give some, or another data.seed"
             )
+
+
+def scale_of(forms: FormImages) -> Scale | None:
+    """Returns how large training forms, their words and the ink of `SCALED` of them are; None without a word."""
+    words = forms.boxes[forms.classes == WORD]
+    rows = np.unique(np.linspace(0, len(forms) - 1, SCALED).round().astype(int)).tolist()
+    return Scale.of((words[:, 3] - words[:, 1]).tolist(), Inks(forms, rows), float(forms.shapes.max()))
 
 
 def truth_of(form: Form, boxes: np.ndarray | None = None) -> Truth:

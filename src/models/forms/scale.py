@@ -1,0 +1,91 @@
+"""How large training forms were, their words and their ink, and what is said of a form that is far from that."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+from torch import Tensor
+
+from models.runtime.parameters import number
+
+SCALE = "scale"  # among the values of a saved model
+FACTOR = 2.0  # beyond which a form is far from those of training
+INK = 0.3  # from which on a pixel has ink
+MOST_LENGTH, MOST_HEIGHT = 10, 0.25  # of a part of ink: over its other side, and over the shorter side of its form
+
+
+class ScaleWarning(UserWarning):
+    """Says that the ink of a form is far larger or smaller than that of training forms."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Holds how large training forms were, in pixels.
+
+    word: the median height of their true word boxes. ink: the median of `ink_height` over forms. side: the longer side
+    of the largest form. Boxes that a detector finds do not say how large the words of a form are: on forms of four
+    times the pixels R-FCN finds boxes as high as those of training. Raises TypeError and ValueError for what is not
+    above 0.
+    """
+
+    word: float
+    ink: float
+    side: float
+
+    def __post_init__(self) -> None:
+        for name in ("word", "ink", "side"):
+            number(name, getattr(self, name))
+
+    @classmethod
+    def of(cls, heights: Sequence[float], inks: Iterable[Tensor], side: float) -> Scale | None:
+        """Returns the scale of forms whose words have such heights, some of which have such ink (height, width), and of
+        which the largest has that longer side; None without a word, and without a part of ink that counts."""
+        parts = [part for ink in inks if (part := ink_height(ink)) is not None]
+        return cls(float(np.median(heights)), float(np.median(parts)), side) if len(heights) and parts else None
+
+    def advice(self, ink: Tensor) -> str | None:
+        """Returns what is said of a form's ink (height, width) in [0, 1] where both its height and the longer side of
+        the form are beyond a factor of `FACTOR` of training, in the same direction; else None."""
+        side = float(max(ink.shape))
+        if 1 / FACTOR <= side / self.side <= FACTOR:
+            return None
+        factor = (ink_height(ink) or self.ink) / self.ink
+        if 1 / FACTOR <= factor <= FACTOR or (factor > 1) != (side > self.side):
+            return None
+        what, times = ("smaller", factor) if factor > 1 else ("larger", 1 / factor)
+        return (
+            f"its ink is {factor:.2g} times as high as that of training forms, and its longer side has {side:g} pixels "
+            f"where theirs have at most {self.side:g}; make the scan {what} by about a factor of {times:.2g}, so that "
+            f"words are about {self.word:.2g} pixels high"
+        )
+
+
+def ink_height(ink: Tensor) -> float | None:
+    """Returns how high connected parts of a form's ink (height, width) in [0, 1] are, in pixels: the median over their
+    pixels. Long rules and what is higher than a quarter of the form do not count; None where nothing does."""
+    labels: Any = ndimage.label(ink.cpu().numpy() > INK, np.ones((3, 3)))[0]
+    sides = np.array([[own.stop - own.start for own in place] for place in ndimage.find_objects(labels)])
+    if not len(sides):
+        return None
+    heights = sides[:, 0]
+    counted = (heights <= MOST_HEIGHT * min(ink.shape)) & (sides.max(1) <= MOST_LENGTH * sides.min(1))
+    if not counted.any():
+        return None
+    return float(np.median(np.repeat(heights[counted], np.bincount(labels.ravel())[1:][counted])))
+
+
+def warn_of_scale(said: str | None, where: str) -> None:
+    """Warns, as the caller of the caller, of a form called `where`, of which that is said; of nothing for None."""
+    if said is not None:
+        warnings.warn(f"{where}: {said}", ScaleWarning, stacklevel=3)
+
+
+def scale_in(described: Mapping[str, Any]) -> Scale | None:
+    """Returns the scale among the values of a saved model; None of models of before, which have none."""
+    own = described.get(SCALE)
+    return None if own is None else Scale(**own)
