@@ -68,7 +68,8 @@ class Scale:
 def ink_height(ink: Tensor) -> float | None:
     """Returns how high connected parts of a form's ink (height, width) in [0, 1] are, in pixels: the median over their
     pixels. Long rules and what is higher than a quarter of the form do not count; None where nothing does."""
-    labels: Any = ndimage.label(ink.cpu().numpy() > INK, np.ones((3, 3)))[0]
+    found: Any = ndimage.label(ink.cpu().numpy() > INK, np.ones((3, 3)))
+    labels = found[0]
     sides = np.array([[own.stop - own.start for own in place] for place in ndimage.find_objects(labels)])
     if not len(sides):
         return None
