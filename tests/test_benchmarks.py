@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
+from base64 import b64decode
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -124,6 +125,15 @@ def test_a_peer_that_is_not_installed_is_left_out_and_named(
     assert "Left out, as they are not installed: scikit-learn, PyLops, GPyTorch, transformers." in shared.report(
         machine(load), rows
     )
+
+
+def test_a_form_is_read_from_base64_by_the_served_model(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, asked = load("form_words"), list[Any]()
+    own = module.ServedForms.predict
+    monkeypatch.setattr(module.ServedForms, "predict", lambda *given: asked.append(given[2]) or own(*given))
+    assert [row.form for row in module.page_rows(machine(load), 0.01)] == ["ours", "the limit on one core"]
+    assert asked[0].columns.tolist() == ["form", "image"]
+    assert b64decode(asked[0]["image"][0]).startswith(b"\x89PNG")
 
 
 def test_forms_take_turns(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
