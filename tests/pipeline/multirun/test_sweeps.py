@@ -6,6 +6,8 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import optuna
 import pytest
@@ -15,9 +17,10 @@ from logged import table
 from pipeline.export import export, main
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.job.curve import Decision, EpochRow
+from pipeline.settings.job import Job
 from pipeline.systems.psrnn import load
 from pipeline.systems.psrnn import recipe as psrnn
-from pipeline.systems.tune.recipe import watch
+from pipeline.systems.tune.recipe import name_of_search, watch
 from pipeline.tracking.run import CUT, DESCRIPTION, Run
 
 KINDS = ("png", "svg")
@@ -328,6 +331,39 @@ def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> Non
     best = trials.loc[trials["state"] == "finished", "validation_mse"].min()
     assert parent.data.metrics["best/validation_mse"] == pytest.approx(best)
     assert not any("test" in key for key in parent.data.metrics)
+
+
+def searches(store: Path) -> dict[str, list[tuple[float, ...]]]:
+    """What each search drew, trial by trial, by its name without the parent's id."""
+    storage = f"sqlite:///{store / 'tune.db'}"
+    names = optuna.get_all_study_names(storage)
+    found = {name: optuna.load_study(study_name=name, storage=storage) for name in names}
+    return {name.partition(" ")[2]: [tuple(t.params.values()) for t in each.trials] for name, each in found.items()}
+
+
+def test_each_value_that_is_swept_beside_the_trials_has_a_search_of_its_own(run_pipeline, client, store: Path) -> None:
+    """Trials of two seeds are no trials of one search."""
+    space = "tune.space=[{key: model.leak, low: 0.1, high: 1.0}]"
+    assert run_pipeline("-m", *TUNE, "model=echo_state", space, "tune.trials=2", "seed=1000,1001").status == 0
+    drawn = searches(store)
+    assert {name: len(trials) for name, trials in drawn.items()} == {"seed=1000": 2, "seed=1001": 2}
+    parent, children = parent_and_children(client)
+    assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
+
+
+@pytest.mark.parametrize(
+    ("varied", "name"),
+    [
+        ([], "0a"),
+        (["tune.trial"], "0a"),
+        (["tune.trial", "data"], "0a data=swimmer"),
+        (["contender", "seed", "tune.trial"], "0a contender=mocap/gru seed=7"),
+    ],
+)
+def test_a_search_is_named_by_what_is_swept_beside_its_trials(varied: list[str], name: str) -> None:
+    settings: Any = SimpleNamespace(tracking=SimpleNamespace(parent="0a", varied=varied))
+    typed = ["data=swimmer", "+contender=mocap/gru", "seed=7", "tune.trial=3", "tracking.parent=0a"]
+    assert name_of_search(settings, Job({}, typed, 3, multirun=True)) == name
 
 
 def row(epoch: int, error: float) -> EpochRow:

@@ -1,7 +1,8 @@
 """`recipe=tune`: one trial of a search; Optuna draws settings, `recipe=psrnn` gives their validation error.
 
 A trial is a job of a multirun, so every launcher runs it, and `resume=true` goes on with what is missing. The study has
-the name of the parent run. Test errors are neither drawn on nor looked at.
+the name of the parent run, and of what the multirun sweeps over beside the trials. Test errors are neither drawn on nor
+looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hydra import compose
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf, open_dict
 
+from pipeline.compare.arms import swept_values
 from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.host.errors import PipelineError, Pruned
 from pipeline.host.locks import file_lock
@@ -49,13 +51,22 @@ def local_storage(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-def open_search(settings: TuneConfig) -> optuna.Study:
-    """Returns the search of the parent run, a study of Optuna; one process at a time makes its tables."""
+def name_of_search(settings: TuneConfig, job: Job) -> str:
+    """Returns what Optuna knows the search of a job by: the parent run, then "key=value" of all else that the multirun
+    sweeps over. Errors on unlike data, or of unlike models, cannot be compared, so each value has a search of its
+    own."""
+    values = swept_values(job.overrides)
+    swept = [key for key in settings.tracking.varied if key != "tune.trial" and key in values]
+    return " ".join([str(settings.tracking.parent), *(f"{key}={values[key][-1]}" for key in swept)])
+
+
+def open_search(settings: TuneConfig, job: Job) -> optuna.Study:
+    """Returns the search that a job belongs to, a study of Optuna; one process at a time makes its tables."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     tune = settings.tune
     with file_lock(store_folder() / ".tune.lock"):
         return optuna.create_study(
-            study_name=settings.tracking.parent,
+            study_name=name_of_search(settings, job),
             storage=tune.storage or local_storage(store_folder() / "tune.db"),
             load_if_exists=True,
             sampler=optuna.samplers.TPESampler(seed=settings.seed + (tune.trial or 0)),
@@ -174,7 +185,7 @@ def trial(settings: TuneConfig, job: Job) -> float:
     A trial that was told before is not trained again. Raises PipelineError for a job that is no trial of a search.
     """
     check_trial(settings)
-    train, search = function(SEARCHED.entry), open_search(settings)
+    train, search = function(SEARCHED.entry), open_search(settings, job)
     here = trial_of(search, job.number)
     known = search.get_trials(deepcopy=False)[here.number]
     if known.value is not None:
