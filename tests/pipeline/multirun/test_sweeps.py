@@ -298,6 +298,7 @@ def by_job(children) -> dict[str, tuple[str, ...]]:
     return {child.data.tags["job"]: tuple(child.data.params[key] for key in drawn) for child in children}
 
 
+@pytest.mark.filterwarnings("ignore:this model is no better")
 def test_tune_draws_prunes_and_goes_on(run_pipeline, client, monkeypatch) -> None:
     """Killed in the second of four trials: that one goes on with the values that were drawn, the first stays."""
     whole, begun = psrnn.refine_stage, []
@@ -342,11 +343,12 @@ def searches(store: Path) -> dict[str, list[tuple[float, ...]]]:
 
 
 def test_each_value_that_is_swept_beside_the_trials_has_a_search_of_its_own(run_pipeline, client, store: Path) -> None:
-    """Trials of two seeds are no trials of one search."""
+    """Trials of two seeds are no trials of one search, and those of neighbouring seeds have no draw in common."""
     space = "tune.space=[{key: model.leak, low: 0.1, high: 1.0}]"
     assert run_pipeline("-m", *TUNE, "model=echo_state", space, "tune.trials=2", "seed=1000,1001").status == 0
     drawn = searches(store)
     assert {name: len(trials) for name, trials in drawn.items()} == {"seed=1000": 2, "seed=1001": 2}
+    assert len({trial for trials in drawn.values() for trial in trials}) == 4
     parent, children = parent_and_children(client)
     assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
 

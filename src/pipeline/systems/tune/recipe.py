@@ -18,6 +18,7 @@ from hydra import compose
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf, open_dict
 
+from models.runtime.seeding import derived
 from pipeline.compare.arms import swept_values
 from pipeline.host.atomic import remove_leftovers, written_whole
 from pipeline.host.errors import PipelineError, Pruned
@@ -60,6 +61,12 @@ def name_of_search(settings: TuneConfig, job: Job) -> str:
     return " ".join([str(settings.tracking.parent), *(f"{key}={values[key][-1]}" for key in swept)])
 
 
+def seed_of_draws(settings: TuneConfig) -> int:
+    """Returns the seed, of the 32 bits that Optuna takes, under which the trial is drawn. Trials of neighbouring seeds
+    have none in common."""
+    return derived(settings.seed, f"trial/{settings.tune.trial}") % 2**32
+
+
 def open_search(settings: TuneConfig, job: Job) -> optuna.Study:
     """Returns the search that a job belongs to, a study of Optuna; one process at a time makes its tables."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -69,7 +76,7 @@ def open_search(settings: TuneConfig, job: Job) -> optuna.Study:
             study_name=name_of_search(settings, job),
             storage=tune.storage or local_storage(store_folder() / "tune.db"),
             load_if_exists=True,
-            sampler=optuna.samplers.TPESampler(seed=settings.seed + (tune.trial or 0)),
+            sampler=optuna.samplers.TPESampler(seed=seed_of_draws(settings)),
             pruner=pruner_of(tune),
         )
 
