@@ -83,14 +83,12 @@ def paired_with_rivals(jobs: Any, challenger: str, without: str | None) -> pd.Da
 def verdicts(table: Any) -> pd.DataFrame:
     """Returns a verdict per data set, claim, arm and horizon of `paired_with_rivals`.
 
-    *holds*: `statistics.better` than each rival, and no larger a share of its draws without a usable forecast, since
-    pairs with one are left out of the ratio; *does not hold*: `statistics.worse` than one of them; else *undecided*.
+    *holds*: `statistics.ahead` of each rival; *does not hold*: `statistics.worse` than one of them; else *undecided*.
     """
     keys = ["data", "claim", "arm", "horizon"]
     rows = []
     for place, here in table.groupby(keys, sort=False):
-        kept = here["unstable_share_challenger"] <= here["unstable_share_baseline"]
-        ahead, behind = statistics.better(here) & kept.to_numpy(), statistics.worse(here)
+        ahead, behind = statistics.ahead(here), statistics.worse(here)
         word = verdict(supported=bool(ahead.all()), contradicted=bool(behind.any()), stand_in=here["stand_in"].any())
         rows.append(
             {**dict(zip(keys, place, strict=True)), "verdict": word, BEHIND: ", ".join(here.loc[~ahead, "against"])}

@@ -181,22 +181,34 @@ def worse(rows: pd.DataFrame) -> np.ndarray:
     )
 
 
+def no_less_stable(rows: pd.DataFrame) -> np.ndarray:
+    """Returns true for each row of `paired` where the share of draws that are not usable is no larger of the challenger
+    than of the baseline. Pairs with such a draw are left out of the ratio, so that a challenger could be `better` by
+    the draws that it did not lose."""
+    return (rows["unstable_share_challenger"] <= rows["unstable_share_baseline"]).to_numpy()
+
+
+def ahead(rows: pd.DataFrame) -> np.ndarray:
+    """Returns true for each row of `paired` where the challenger is `better` and `no_less_stable`."""
+    return better(rows) & no_less_stable(rows)
+
+
 def verdict(rows: pd.DataFrame) -> str:
-    """Returns *holds* where the challenger is `better` at more than half of the counts, *does not hold* where it is
+    """Returns *holds* where the challenger is `ahead` at more than half of the counts, *does not hold* where it is
     `worse` at more than half, else *undecided*. Stand-in data yields no claim."""
-    mostly_better, mostly_worse = (bool(2 * side(rows).sum() > len(rows)) for side in (better, worse))
-    return claims.verdict(supported=mostly_better, contradicted=mostly_worse, stand_in=bool(np.any(rows["stand_in"])))
+    mostly_ahead, mostly_worse = (bool(2 * side(rows).sum() > len(rows)) for side in (ahead, worse))
+    return claims.verdict(supported=mostly_ahead, contradicted=mostly_worse, stand_in=bool(np.any(rows["stand_in"])))
 
 
 def verdicts(table: pd.DataFrame, claim: str) -> pd.DataFrame:
-    """Returns a row per data set of `paired`'s table: at how many counts the challenger is better or worse, and the
-    verdict.
+    """Returns a row per data set of `paired`'s table: at how many counts the challenger is `ahead` (better) or `worse`,
+    and the verdict.
 
     A count with fewer than six pairs, or none, is neither: p is NaN there.
     """
     rows = []
     for (data,), group in groups(table, "data"):
-        tally = {"counts": len(group), "better": better(group).sum(), "worse": worse(group).sum()}
+        tally = {"counts": len(group), "better": ahead(group).sum(), "worse": worse(group).sum()}
         rows.append({"data": data, "claim": claim, **tally, "verdict": verdict(group)})
     return pd.DataFrame(rows)
 

@@ -221,6 +221,17 @@ def test_verdicts(levels: tuple[float, float, float], expected: str, better: int
     assert found == [{"data": "walk", "claim": "orthogonal better than iid"} | counted]
 
 
+@pytest.mark.parametrize(("lost", "verdict", "better"), [(0, "undecided", 0), (1, "undecided", 0), (2, "holds", 1)])
+def test_an_arm_is_not_ahead_by_the_draws_that_it_did_not_lose(lost: int, verdict: str, better: int) -> None:
+    """Half the error in ten of twelve draws, and two without a usable one, beside a baseline that lost so many."""
+    jobs = two_arms(noisy(1.0, seed=1), noisy(0.5, seed=2))
+    jobs.loc[(jobs["arm"] == "orthogonal") & (jobs["seed"] < 2), "error"] = np.inf
+    jobs.loc[(jobs["arm"] == "iid") & (jobs["seed"] < lost), "stable"] = False
+    table = compare(jobs)
+    assert (table["pairs"].tolist(), statistics.better(table).tolist()) == ([10], [True])
+    assert verdicts(table, "c")[["verdict", "better"]].to_numpy().tolist() == [[verdict, better]]
+
+
 def test_exactly_half_of_the_counts_is_undecided() -> None:
     assert verdicts(three_counts((0.5, 0.5, 1.5)).iloc[1:], "c")["verdict"].tolist() == ["undecided"]
 
