@@ -12,6 +12,7 @@ import pandas as pd
 from pipeline.compare import figures, statistics
 from pipeline.compare.claims import verdict
 from pipeline.compare.comparison import Comparison
+from pipeline.compare.draws import is_usable
 from pipeline.compare.horizons import by_horizon, drawn
 from pipeline.compare.seconds import front_in_words, with_front
 from pipeline.compare.words import BEHIND, RATIOS, Summary, first_columns, heading, in_words, means_in_words
@@ -96,13 +97,22 @@ def verdicts(table: Any) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def chosen_by(errors: Any, comparison: Comparison) -> Any:
+    """Returns the mean of what jobs were chosen by per data set, horizon and arm, over the draws that the error beside
+    it is of (`draws.is_usable`)."""
+    grouped = errors[is_usable(errors)].groupby(["data", "count", "arm"], as_index=False)
+    return grouped[[comparison.chosen_by]].mean().rename(columns={"count": "horizon"})
+
+
 def means_of(jobs: Any, errors: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
-    """Returns geometric means per data set, horizon and arm, with sizes, the error that was chosen by and the share
+    """Returns geometric means per data set, horizon and arm, with sizes, the mean that was `chosen_by` and the share
     that is `noted`; and where jobs say the seconds of their training, their median and `seconds.on_front`."""
     means: Any = statistics.geometric_means(errors).rename(columns={"count": "horizon"})
     grouped = jobs.groupby(["data", "arm"], as_index=False)
     noted = [comparison.noted] if comparison.noted in jobs else []
-    means = means.merge(grouped[[*comparison.sizes, comparison.chosen_by, *noted]].mean(), on=["data", "arm"])
+    means = means.merge(grouped[[*comparison.sizes]].mean(), on=["data", "arm"])
+    means = means.merge(chosen_by(errors, comparison), on=["data", "horizon", "arm"], how="left")
+    means = means.merge(grouped[[*noted]].mean(), on=["data", "arm"]) if noted else means
     if "seconds" in jobs:
         means = with_front(means.merge(grouped[["seconds"]].median(), on=["data", "arm"]))
     first = ["data", "horizon", "arm"]

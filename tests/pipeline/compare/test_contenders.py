@@ -126,6 +126,20 @@ def test_a_job_whose_forecasts_diverge_counts_as_unstable_at_that_horizon_alone(
     assert paired.groupby("horizon")["unstable_pairs"].max().to_dict() == {1: 0, 5: 2}
 
 
+def test_the_validation_error_is_of_the_draws_that_the_error_beside_it_is_of() -> None:
+    """One of two LSTMs is unstable, the other diverges at five steps; one of the PSRNNs at five, the other nowhere."""
+    table = jobs(lstm=(1.0, 2.0), psrnn=(1.0, 2.0)).assign(stable_horizon_5=True)
+    table = table[table["seed"] < 2].assign(validation_mse=[9e9, 0.5, 8.0, 0.25])
+    table["stable"] = [False, True, True, True]
+    table["test_mse_horizon_5"] = [1.0, math.inf, math.inf, 2.0]
+    means = summarise(table, compare("contenders"), NO_CLIENT, FORECASTS).tables["means.csv"]
+    found = means.set_index(["arm", "horizon"])["validation_mse"]
+    assert found["lstm", 1] == 0.5
+    assert math.isnan(found["lstm", 5])
+    assert (found["psrnn", 1], found["psrnn", 5]) == (4.125, 0.25)
+    assert list(means)[-4:] == ["parameters", "validation_mse", "seconds", "front"]
+
+
 def test_jobs_of_an_arm_that_all_diverge_are_shown_as_they_are() -> None:
     table = jobs(psrnn_kernel=(0.8, 3.0), lstm_kernel=(0.9, 4e5)).assign(stable_horizon_5=True)
     table.loc[table["arm"] == "lstm_kernel", "stable_horizon_5"] = False
