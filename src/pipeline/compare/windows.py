@@ -22,6 +22,7 @@ CAPTION = (
     "Mean squared and mean absolute error over all windows, steps and columns, in standardised units: the mean over "
     "seeds, with the least and the largest squared error; and the median of the seconds of training"
 )
+UNSTABLE = "; `unstable` is the number of jobs that are unstable, which are not left out here"
 METHOD = (
     "Squared error of the arm divided by that of the other, each the mean over its seeds, over the same windows. "
     "Intervals and p are those of batch means: the test period is cut into stretches of equal length, up to a day, "
@@ -42,14 +43,18 @@ def block_of(window: int, day: int = HOURS) -> int:
 
 
 def means_of(jobs: Any) -> pd.DataFrame:
-    """Returns a row per data set, window and arm: both errors, the range of the first over seeds, and seconds."""
-    grouped = jobs.groupby([*KEYS, "arm"], as_index=False)
+    """Returns a row per data set, window and arm: both errors, the range of the first over seeds, and seconds; and how
+    many jobs are unstable, where one is. These are not left out, as the errors along the period are of all jobs."""
+    unstable = ~jobs["stable"].astype(bool)
+    grouped = jobs.assign(unstable=unstable).groupby([*KEYS, "arm"], as_index=False)
     columns = {
         "seeds": ("seed", "nunique"), "mse": ("window_mse", "mean"), "mae": ("window_mae", "mean"),
         "mse_least": ("window_mse", "min"), "mse_largest": ("window_mse", "max"),
     }  # fmt: skip
     if "seconds" in jobs:
         columns["seconds"] = ("seconds", "median")
+    if unstable.any():
+        columns["unstable"] = ("unstable", "sum")
     return grouped.agg(**columns).sort_values([*KEYS, "mse"], ignore_index=True)
 
 
@@ -139,7 +144,8 @@ def by_window(jobs: Any, compare: Any, along_of: Any, comparison: Comparison) ->
     if "window" not in jobs:
         raise PipelineError("compare.figure=windows: these jobs were scored over no windows; give evaluate.window=96")
     means, along = means_of(jobs), over_seeds(along_of(jobs))
-    tables, text = {"means.csv": means, ALONG: along}, f"{CAPTION}\n\n{in_words(means, comparison)}"
+    caption = CAPTION + (UNSTABLE if "unstable" in means else "")
+    tables, text = {"means.csv": means, ALONG: along}, f"{caption}\n\n{in_words(means, comparison)}"
     paired = compared(along, compare.baseline, compare.challenger)
     if len(paired):
         claims = with_seeds(verdicts(paired, jobs.groupby("data")["stand_in"].any()), seeds_of(jobs))

@@ -139,6 +139,19 @@ def test_the_page_has_means_over_seeds_and_can_be_made_again_from_its_files() ->
     assert "pooled" not in found.text
 
 
+def test_unstable_jobs_are_kept_and_counted_where_there_is_one() -> None:
+    table = jobs()
+    whole = by_window(table, COMPARE, lambda _: along(), FORECASTS)
+    assert "unstable" not in whole.text
+    unstable = table["arm"].eq("lstm") & table["window"].eq(96) & table["seed"].lt(2)
+    found = by_window(table.assign(stable=~unstable), COMPARE, lambda _: along(), FORECASTS)
+    means = found.tables["means.csv"]
+    assert means.set_index(["window", "arm"])["unstable"].loc[lambda counts: counts > 0].to_dict() == {(96, "lstm"): 2}
+    assert means["unstable"].sum() == 2
+    pd.testing.assert_frame_equal(means.drop(columns="unstable"), whole.tables["means.csv"])
+    assert "`unstable` is the number of jobs that are unstable, which are not left out here" in found.text
+
+
 def test_jobs_without_windows_are_refused() -> None:
     with pytest.raises(PipelineError, match=r"these jobs were scored over no windows; give evaluate\.window=96"):
         by_window(jobs().drop(columns="window"), COMPARE, lambda _: along(), FORECASTS)
