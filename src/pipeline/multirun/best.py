@@ -118,29 +118,41 @@ def log_best_model(client: MlflowClient, best: MlflowRun, comparison: Comparison
 
 
 def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: Comparison) -> str:
-    """Says in a line for each data set which job is the best on the validation part, or that none is, where the jobs
-    ran on unlike data of one name. A second line says how the best model predicts, where the model is logged and its
-    system says so."""
+    """Says in a line for each data set which job is the best on the validation part. A second line says how the best
+    model predicts, where the model is logged and its system says so. Where the jobs ran on unlike data of one name, a
+    line says that none is the best, and these lines follow for each part of the data."""
     lines = []
     for _, of_one_name in groupby(by_data(children), key=lambda group: data_of(group[0].data.tags)[:2]):
         first, *others = of_one_name
-        lines += [none_is_best([first, *others])] if others else best_of_data(client, first, comparison)
+        lines += (
+            best_of_parts(client, [first, *others], comparison) if others else best_of_data(client, first, comparison)
+        )
     return "\n".join(lines)
 
 
-def none_is_best(groups: list[list[MlflowRun]]) -> str:
+def given_to(job: MlflowRun) -> dict[str, str]:
+    """Returns what the overrides of a job give, value by key."""
+    return json.loads(job.data.tags.get(GIVEN, "{}"))
+
+
+def best_of_parts(client: MlflowClient, groups: list[list[MlflowRun]], comparison: Comparison) -> list[str]:
     """Returns the line that says why no job is the best of several groups of one name, with the settings of the data
-    in which the jobs differ."""
-    jobs = [child.data.tags for group in groups for child in group]
-    settings = differing([json.loads(tags.get(GIVEN, "{}")) for tags in jobs], "data")
-    differ = f" ({', '.join(settings)})" if settings else ""
-    return f"no best on {jobs[0]['data']}: the jobs ran on unlike parts of it{differ}, whose errors cannot be compared"
+    in which the jobs differ, and for each group the lines of the job whose model is kept."""
+    settings = differing([given_to(child) for group in groups for child in group], "data")
+    differ, name = f" ({', '.join(settings)})" if settings else "", groups[0][0].data.tags["data"]
+    lines = [f"no best on {name}: the jobs ran on unlike parts of it{differ}, whose errors cannot be compared"]
+    for kept in [best_to_keep(group, comparison) for group in groups]:
+        own = [f"{key}={given_to(kept)[key]}" for key in settings if key in given_to(kept)]
+        lines += best_of_data(client, [kept], comparison, part=" ".join(own))
+    return lines
 
 
-def best_of_data(client: MlflowClient, group: list[MlflowRun], comparison: Comparison) -> list[str]:
-    """Returns the lines that say which of the jobs on the same data is the best, and how its model predicts."""
+def best_of_data(client: MlflowClient, group: list[MlflowRun], comparison: Comparison, part: str = "") -> list[str]:
+    """Returns the lines that say which of the jobs on the same data is the best, and how its model predicts. part: the
+    settings of these data, where there are others of their name."""
     best, error = best_child(group, comparison)
-    said = f"best on {best.data.tags['data']}: {best.info.run_name}, validation {comparison.word} {error:.4g}"
+    where = f"{best.data.tags['data']} {part}".strip()
+    said = f"best on {where}: {best.info.run_name}, validation {comparison.word} {error:.4g}"
     if comparison.predicted is None or logged_model_of(client, best.info.run_id) is None:
         return [said]
     return [said, function(comparison.predicted)(best)]

@@ -21,7 +21,7 @@ from pipeline.multirun.best import best_in_words
 from pipeline.multirun.parent import best_child, keep_best, log_best
 from pipeline.multirun.recompute import command_on
 from pipeline.systems.psrnn.comparison import FORECASTS
-from pipeline.tracking.model import BEST_SO_FAR, keep_if_best
+from pipeline.tracking.model import BEST_SO_FAR, NOT_KEPT, keep_if_best
 from pipeline.tracking.run import Run
 from pipeline.tracking.session import LOCK
 
@@ -226,9 +226,29 @@ def test_jobs_on_unlike_parts_of_one_data_set_have_no_best_and_each_part_keeps_a
     log_best(sweep, children, FORECASTS, tested=True, whole=True)
     found = client.get_run(sweep.id).data
     assert [name for name in (*found.tags, *found.metrics, *found.params) if name.startswith("best")] == []
-    assert best_in_words(client, children, FORECASTS) == (
-        "no best on walks: the jobs ran on unlike parts of it (data.seed), whose errors cannot be compared"
-    )
+    assert best_in_words(client, children, FORECASTS).splitlines() == [
+        "no best on walks: the jobs ran on unlike parts of it (data.seed), whose errors cannot be compared",
+        "best on walks data.seed=0: 0-2.0, validation error 2",
+        "best on walks data.seed=1: 1-0.1, validation error 0.1",
+    ]
+
+
+def test_the_model_that_is_kept_of_each_part_is_told_with_the_command_that_predicts(monkeypatch) -> None:
+    """Of the first part the better job keeps no model, and of the second one none is logged."""
+
+    def job(run: str, seed: int, error: float, **tags: str) -> Any:
+        tags |= {"data": "table", "data.checksum": str(seed), "validation_mse": str(error), "hydra.overrides": "seed=1",
+                 "given": json.dumps({"data.seed": str(seed)})}  # fmt: skip
+        return SimpleNamespace(info=SimpleNamespace(run_id=run, run_name=run), data=SimpleNamespace(tags=tags))
+
+    jobs = [job("a", 0, 0.1, **{NOT_KEPT: "true"}), job("b", 0, 0.5), job("c", 0, 0.9), job("d", 1, 0.2)]
+    monkeypatch.setattr(best, "logged_model_of", lambda _, run: {"b": "m-1"}.get(run))
+    client: Any = None
+    assert best_in_words(client, jobs, FORECASTS).splitlines()[1:] == [
+        "best on table data.seed=0: b, validation error 0.5",
+        "predict: python -m pipeline recipe=predict model=runs:/b/model data.path=new.csv",
+        "best on table data.seed=1: d, validation error 0.2",
+    ]
 
 
 def test_a_job_on_the_file_as_it_was_does_not_keep_the_model_of_a_new_one_away(client) -> None:
