@@ -87,7 +87,7 @@ NEEDED = {
     ("data", "points"): ["recipe=ssgp", f"data.path={__file__}"],
     ("attention", "layers"): [
         "recipe=documents",
-        "attention.per_layer=[sliding_window,sliding_window,distance,distance]",
+        "attention.per_layer=[sliding_window,distance]",
     ],
 }
 

@@ -31,7 +31,7 @@ def check(settings: DocumentsConfig) -> None:
         architecture_of(settings, vocabulary=1, outputs=0)
     check_lengths(settings)
     if settings.documents.task == "mlm" and not settings.pretrain.steps:
-        raise PipelineError("documents.task=mlm scores what pretraining learns; leave out pretrain.steps=0")
+        raise PipelineError("documents.task=mlm scores what pretraining learns; give its steps, as pretrain.steps=600")
     if settings.documents.repeated is not None and settings.documents.task != "entities":
         raise PipelineError(
             f"documents.repeated={settings.documents.repeated:g} is for documents.task=entities, and "

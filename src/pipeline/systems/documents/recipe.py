@@ -26,7 +26,7 @@ from pipeline.systems.documents.report import log_data, log_fitted, log_pictures
 from pipeline.systems.documents.scores import Scored, guessing_loss, predictor_of, score_of_part
 
 WORDS = re.compile(r"[\w@]+")
-USUAL_ENCODER = "small"
+USUAL_ENCODERS = ("small", "shallow")  # of the experiments and of the recipe
 
 
 def arm_of(settings: DocumentsConfig, job: Job) -> str:
@@ -39,7 +39,7 @@ def arm_of(settings: DocumentsConfig, job: Job) -> str:
     words = [attention, "" if own.layout == "boxes" else own.layout]
     encoder = str(job.choices.get("encoder"))
     words += [noise_of(settings), f"@{own.max_length}" if own.overflow == "cut" else ""]
-    words += ["" if encoder == USUAL_ENCODER else encoder, unguessed]
+    words += ["" if encoder in USUAL_ENCODERS else encoder, unguessed]
     return " ".join(word for word in words if word)
 
 

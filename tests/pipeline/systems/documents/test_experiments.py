@@ -9,6 +9,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from logged import artifacts, table
+from models import DocumentReader
 from pipeline.export import export, export_again
 from pipeline.host.paths import conf_folder
 from pipeline.systems.documents.load import learned_of, load, reading_of
@@ -85,6 +86,20 @@ def test_errors_by_how_many_tokens_are_read_are_drawn(run_pipeline: Callable, cl
     (parent,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
     assert table(parent, "means.csv")["arm"].tolist() == ["distance @32", "distance @64"]
     assert "figures/by_most.svg" in artifacts(client, parent, "figures")
+
+
+def test_the_command_and_the_reader_from_python_learn_by_the_same_settings() -> None:
+    prepare_composition()
+    with initialize_config_dir(str(conf_folder()), version_base=None):
+        settings = compose("config", ["recipe=documents", "data=documents_table", "data.path=words.csv"])
+    reader = DocumentReader()
+    assert settings.documents.lower_case == reader.lower_case
+    assert settings.pretrain.steps == reader.guessing == 0
+    for section, names in (
+        (settings.encoder, ("layers", "heads", "dropout", "adjacent", "places", "spelling")),
+        (settings.finetune, ("learning_rate", "epochs", "class_weight", "patience")),
+    ):
+        assert {name: section[name] for name in names} == {name: getattr(reader, name) for name in names}
 
 
 def test_late_cues_stand_in_the_chunk_that_is_read() -> None:

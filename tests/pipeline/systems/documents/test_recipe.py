@@ -374,7 +374,7 @@ def passed_over(asked: str) -> str:
 @pytest.mark.parametrize(("asked", "said"), [
     (("documents.task=classes",), "documents.task=classes: synthetic_documents has no labels"),
     (("data.cue=late", "data.late_after=40"), "documents.task=entities: synthetic_documents has no tags"),
-    (("documents.task=mlm", "pretrain.steps=0"), "leave out pretrain.steps=0"),
+    (("documents.task=mlm", "pretrain.steps=0"), "give its steps, as pretrain.steps=600"),
     (("documents.task=classes", "data.cue=late", "data.late_after=40", "documents.repeated=0.3"),
      "documents.repeated=0.3 is for documents.task=entities, and documents.task=classes tags no words; give "),
     (("size=full", "documents.stride=47"), "documents.stride=47 leaves no room"),
