@@ -17,7 +17,7 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation.fitting import Fitted, fit
 from pipeline.systems.forms.segmentation.load import Inks, load, shown
 from pipeline.systems.forms.segmentation.report import Tested, log_data, log_fitted, said
-from pipeline.systems.forms.segmentation.scores import detected, least_score_of, scored_kinds
+from pipeline.systems.forms.segmentation.scores import GRID, detected, least_score_of, scored_kinds
 
 __all__ = ["load", "stages"]
 
@@ -85,7 +85,7 @@ def said_of_least(settings: FormsConfig, least: float, rate: float) -> str:
     """Returns from which score on the kept detector finds boxes, in words."""
     what = "words" if settings.forms.scored == "words" else "boxes"
     return (f"\n\nThe detector is kept with a least score of {least:g}, with which {what} have the best F1 on the "
-            f"validation part ({rate:.3g}). Average precision is over all boxes.")  # fmt: skip
+            f"validation part ({rate:.3g}). Average precision is over all boxes from {GRID[0]:g} on.")  # fmt: skip
 
 
 def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, least: float, here: Study) -> str:
