@@ -18,6 +18,7 @@ import numpy as np
 
 from data.base import DataError, check_whole_numbers
 from data.documents.generator import SyntheticDocuments, with_kinds
+from data.documents.order import by_lines
 from data.files.published import PutByHand
 from data.pages import (
     OUTSIDE,
@@ -39,6 +40,7 @@ FILES = PutByHand(
 )
 KINDS = ("header", "question", "answer")
 LABELS = (*KINDS, "other")
+ORDERS = ("file", "lines")
 TAGS = tags_of_kinds(KINDS)
 LEAST_SIZE = Page(754.0, 1000.0)  # the files do not tell the size of a page; most have this one
 FOLDERS = {"train": "training_data", "test": "testing_data"}
@@ -118,12 +120,15 @@ class Funsd(Source):
     """Loads 199 forms of one page, with tags of header, question and answer.
 
     validation: how many of the 149 training forms are drawn for validation under `seed`; the 50 test forms are those
-    that were published as such. source: "auto", "published" or "stand_in". root: the folder that holds `funsd/`.
+    that were published as such. order: of the words, "file", which has them entity by entity, or "lines", as they stand
+    on the page from top to bottom and left to right; an entity that other words cut is then several. source: "auto",
+    "published" or "stand_in". root: the folder that holds `funsd/`.
     Raises DataError for a number out of range, and for a file that is damaged, or missing with source=published.
     """
 
     validation: Count = 20
     seed: Seed = 0
+    order: str = "file"
     source: str = "auto"
     root: str | None = None
 
@@ -131,6 +136,13 @@ class Funsd(Source):
         """Returns the data. Raises DataError as the class says."""
         check_whole_numbers(NAME, {"validation": self.validation})
         check_whole_numbers(NAME, {"seed": self.seed}, least=0)
+        if self.order not in ORDERS:
+            raise DataError(f"{NAME}: order={self.order} is unknown; choose one of {', '.join(ORDERS)}")
+        data = self.as_filed()
+        return by_lines(data) if self.order == "lines" else data
+
+    def as_filed(self) -> Documents:
+        """Returns the data in the order of the file, or its stand-in. Raises DataError for files as `load`."""
         found = FILES.find(self.root, source=self.source)
         if found is None:
             return stand_in(self.seed)

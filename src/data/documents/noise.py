@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from data.documents.order import reordered
 from data.pages import Document, Documents
 
 
@@ -40,22 +41,7 @@ def moved(document: Document, most: int, generator: np.random.Generator) -> Docu
 def shuffled(document: Document, generator: np.random.Generator) -> Document:
     """Returns a document whose words are in another order within each line, which does not depend on their tags."""
     order = np.concatenate([generator.permutation(line) for line in lines_of(document)])
-    place = np.argsort(order)
-    return document._replace(
-        words=tuple(document.words[i] for i in order), boxes=document.boxes[order],
-        tags=tags_in_order(document.tags, order),
-        cues=np.where(document.cues < 0, document.cues, place[document.cues]),
-    )  # fmt: skip
-
-
-def tags_in_order(tags: Sequence[str], order: np.ndarray) -> tuple[str, ...]:
-    """Returns the tags of words in another order, none where there are none. An I-kind becomes B-kind where the word
-    before is not the one that it went on from, so that a cut entity begins anew (IOB2)."""
-    if not tags:
-        return ()
-    cut = np.diff(order, prepend=-1) != 1
-    own: list[str] = [tags[int(i)] for i in order]
-    return tuple(f"B-{tag[2:]}" if anew and tag[:2] == "I-" else tag for tag, anew in zip(own, cut, strict=True))
+    return reordered(document, order)
 
 
 def lines_of(document: Document) -> Iterator[np.ndarray]:

@@ -13,6 +13,7 @@ import pytest
 
 from data.base import DataError
 from data.documents.funsd import TAGS, Funsd, read_archive, split_forms
+from data.files.published import PutByHand
 from pipeline.host.paths import PACKAGE
 
 BESIDE = PACKAGE.parent.parent.parent / "shared" / "data"
@@ -56,6 +57,21 @@ def test_entities_become_tags_and_blank_words_are_left_out(tmp_path: Path) -> No
     assert documents["a"].boxes[2].tolist() == [70, 30, 85, 42]
     assert data.tags == TAGS
     assert len(TAGS) == 7
+
+
+def test_words_come_entity_by_entity_or_in_the_lines_of_the_page(tmp_path: Path, monkeypatch) -> None:
+    forms = {"training_data/a.json": [entity("question", "Colour", "of", x=50), entity("answer", "green", x=10)],
+             "training_data/b.json": [entity("header", "HATS")],
+             "testing_data/d.json": [entity("question", "Size")]}  # fmt: skip
+    path = pack(tmp_path / "forms.tar.xz", forms)
+    monkeypatch.setattr(PutByHand, "find", lambda *_, **__: [path])
+    words = {}
+    for order in ("file", "lines"):
+        data = Funsd(validation=1, order=order).load()
+        words[order] = next(own.words for _, own in data.all() if own.name == "a")
+    assert words == {"file": ("Colour", "of", "green"), "lines": ("green", "Colour", "of")}
+    with pytest.raises(DataError, match="order=columns is unknown; choose one of file, lines"):
+        Funsd(order="columns").load()
 
 
 def test_a_page_is_754_by_1000_or_as_large_as_its_boxes_need(tmp_path: Path) -> None:
