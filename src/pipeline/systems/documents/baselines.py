@@ -22,7 +22,7 @@ from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.scores import Scored, scored_classes, scored_tags
 
 FILE = "answers.json"
-VERSION = 5  # of the simple models, raised where they answer otherwise
+VERSION = 6  # of the simple models, raised where they answer otherwise
 ALPHAS, PENALTIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), (1.0, 10.0, 100.0)
 TRIED = 3  # passes over the words after which penalties of the tagger are compared
 OTHER, JURISDICTION = "other", "jurisdiction"
@@ -66,8 +66,9 @@ def tagged_by_all(data: Documents) -> Answers:
 def best_tagger(
     data: Documents, *, layout: bool, alphas: Sequence[float] = ALPHAS, most: int | None = None
 ) -> WindowTagger:
-    """Returns the tagger whose penalty is best on the validation part after `TRIED` passes over the words, of equals
-    the first; it has made all passes. most: words of a document that are read; the others count as outside."""
+    """Returns the tagger whose penalty is best on the validation part after `TRIED` passes over the words, as
+    `best_penalty` says; it has made all passes. most: words of a document that are read; the others count as
+    outside."""
     learned, held = [first_words(own, most) for own in data.parts["train"]], data.parts["validation"]
     features = WindowFeatures(layout=layout).fit(learned)
     rows, tags = features.rows(learned), joined_tags(learned, [own.tags for own in learned])
@@ -77,8 +78,20 @@ def best_tagger(
         tried = WindowTagger(layout=layout, alpha=alpha, passes=TRIED).fit_rows(features, rows, tags)
         return entity_f1(true, lengthened([tried.tags_of_rows(own) for own in seen], held)) or 0.0
 
-    best = max(tqdm(alphas, desc="window tagger", unit="penalty", leave=False, disable=None), key=score)
+    best = best_penalty(alphas, score, called="window tagger")
     return WindowTagger(layout=layout, alpha=best).fit_rows(features, rows, tags)
+
+
+def best_penalty(penalties: Sequence[float], score: Callable[[float], float], *, called: str) -> float:
+    """Returns the penalty of the highest score, of equals the first. Where it is the largest or the smallest of
+    several, others are tried beyond it, each by a factor of ten, as long as the score rises."""
+    scores = {own: score(own) for own in tqdm(penalties, desc=called, unit="penalty", leave=False, disable=None)}
+    best = max(scores, key=lambda own: scores[own])
+    factor = {min(penalties): 0.1, max(penalties): 10.0}.get(best, 1.0) if len(penalties) > 1 else 1.0
+    while factor != 1.0 and (further := score(best * factor)) > scores[best]:
+        best *= factor
+        scores[best] = further
+    return best
 
 
 def first_words(document: Document, most: int | None) -> Document:
@@ -115,14 +128,19 @@ def classified_by_all(data: Documents) -> Answers:
 def best_classifier(
     data: Documents, *, penalties: Sequence[float] = PENALTIES, least: int = 2, most: int | None = None
 ) -> TextClassifier:
-    """Returns the linear model of words whose penalty is best on the validation part; of equals the first. least, most:
-    as of `TextClassifier`."""
+    """Returns the linear model of words whose penalty is best on the validation part, as `best_penalty` says. least,
+    most: as of `TextClassifier`."""
     words, labels = (
         {part: [take(own) for own in documents] for part, documents in data.parts.items()}
         for take in (lambda own: own.words, lambda own: str(own.label))
     )
-    fitted = [TextClassifier(own, least=least, most=most).fit(words["train"], labels["train"]) for own in penalties]
-    return max(fitted, key=lambda own: accuracy(labels["validation"], own.classes(words["validation"])))
+    fitted = dict[float, TextClassifier]()
+
+    def score(penalty: float) -> float:
+        own = fitted[penalty] = TextClassifier(penalty, least=least, most=most).fit(words["train"], labels["train"])
+        return accuracy(labels["validation"], own.classes(words["validation"]))
+
+    return fitted[best_penalty(penalties, score, called="TF-IDF")]
 
 
 def state_of(document: Document) -> str | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from data.documents.generator import SyntheticDocuments
 from models.documents.window_tagger import WindowTagger
 from models.sequence.entities import entity_f1
-from pipeline.systems.documents.baselines import TRIED, best_tagger
+from pipeline.systems.documents.baselines import TRIED, best_penalty, best_tagger
 
 ALPHAS = (1.0, 1e-2, 1e-4)
 
@@ -28,3 +29,30 @@ def test_the_penalty_is_the_best_on_the_validation_part_after_few_passes() -> No
     whole = WindowTagger(alpha=chosen.alpha).fit(documents, tags)
     assert chosen.passes == whole.passes > TRIED
     assert np.array_equal(chosen.linear.coef_, whole.linear.coef_)
+
+
+@pytest.mark.parametrize(
+    ("scores", "best", "tried"),
+    [
+        ({1.0: 0.1, 10.0: 0.3, 100.0: 0.2}, 10.0, 3),
+        ({1.0: 0.1, 10.0: 0.3, 100.0: 0.3}, 10.0, 3),  # of equals the first
+        ({1.0: 0.1, 10.0: 0.2, 100.0: 0.3, 1e3: 0.3}, 100.0, 4),
+        ({1.0: 0.1, 10.0: 0.2, 100.0: 0.3, 1e3: 0.4, 1e4: 0.5, 1e5: 0.2, 1e6: 0.9}, 1e4, 6),
+        ({1.0: 0.3, 10.0: 0.2, 100.0: 0.1, 0.1: 0.4, 0.01: 0.1}, 0.1, 5),
+    ],
+)
+def test_penalties_beyond_the_end_are_tried_while_the_score_rises(
+    scores: dict[float, float], best: float, tried: int
+) -> None:
+    seen = list[float]()
+
+    def score(penalty: float) -> float:
+        seen.append(penalty)
+        return next(value for own, value in scores.items() if own == pytest.approx(penalty))
+
+    assert best_penalty((1.0, 10.0, 100.0), score, called="x") == pytest.approx(best)
+    assert len(seen) == tried
+
+
+def test_a_single_penalty_is_taken_as_it_is() -> None:
+    assert best_penalty((1.0,), lambda penalty: penalty, called="x") == 1.0
