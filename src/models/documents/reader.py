@@ -58,13 +58,14 @@ class DocumentReader(SavedEstimator):
     "smooth", near places alike. spelling: whether pieces of words that are spelt alike share a part of their embeddings
     (small letters, first and last three, shape). pieces: numbers of the vocabulary, which the texts must allow; None
     for 2000, or for as many as fewer texts allow, which a warning says. lower_case: whether words are read in small
-    letters. max_length: tokens that are read together; longer documents are read in chunks that share `stride` tokens.
-    tokens: of a batch, at least max_length; None for 4096, or for so many fewer that an epoch has 10 updates. guessing:
-    epochs in which hidden words are learned before. class_weight: α of the weights (N / (C n_c))^α that classes and
-    tags have in the loss, 0 for equal ones; probabilities stay those of the documents. epochs, learning_rate, warmup,
-    clip: of AdamW. patience: epochs without a better validation loss that end training; the best is kept. held_out: the
-    share of the documents that is held out for that, those with the same words together, 0 for none. Some documents of
-    every class, or kind of entity, are learned from; a warning says where none is left to hold out.
+    letters, so that capitals are not seen. max_length: tokens that are read together; longer documents are read in
+    chunks that share `stride` tokens. tokens: of a batch, at least max_length; None for 4096, or for so many fewer that
+    an epoch has 10 updates. guessing: epochs in which hidden words are learned before. class_weight: α of the weights
+    (N / (C n_c))^α that classes and tags have in the loss, 0 for equal ones; probabilities stay those of the documents.
+    epochs, learning_rate, warmup, clip: of AdamW. patience: epochs without a better validation loss that end training;
+    the best is kept. held_out: the share of the documents that is held out for that, those with the same words
+    together, 0 for none. Some documents of every class, or kind of entity, are learned from; a warning says where none
+    is left to hold out.
     repeated: the least share of the places of the same words in a document, of which all are then an entity, and else
     none (see `models.documents.repeated`); None for places by themselves. It acts in prediction alone, so a fitted
     reader takes another by `set_params`; with classes it is refused.
