@@ -245,8 +245,15 @@ class SeasonalNaiveForecaster(MethodEstimator):
         self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
     ) -> Fitted:
         del validation, generators
-        season = season_of(self) or clear_season(observed_columns(train, leads))
+        season = self._season(train, leads)
         return Fitted(seasonal_naive(train, season), {"season": season})
+
+    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:  # noqa: ARG002
+        """Returns how many rows before the validation part are asked for: a season."""
+        return self._season(train, leads)
+
+    def _season(self, train: MaskedSequences, leads: int) -> int:
+        return season_of(self) or clear_season(observed_columns(train, leads))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -92,6 +92,27 @@ def test_the_validation_part_sees_as_many_rows_as_the_model_reads(forecaster: Fo
     assert np.isfinite(fitted.predict(2)).all()
 
 
+def yearly(years: int = 4) -> np.ndarray:
+    """Days of some years, each as that of a year before but for noise."""
+    generator = np.random.default_rng(0)
+    return np.tile(generator.normal(size=365).cumsum(), years) + 0.5 * generator.normal(size=365 * years)
+
+
+def test_a_season_that_is_found_has_the_errors_of_one_that_is_told() -> None:
+    found, told = (models.SeasonalNaiveForecaster(season=season).fit(yearly()) for season in (None, 365))
+    assert found.chosen_ == told.chosen_ == {"season": 365}
+    for name, errors in told.validation_errors_.items():
+        np.testing.assert_array_equal(found.validation_errors_[name], errors)
+    np.testing.assert_array_equal(found.predict_interval(24), told.predict_interval(24))
+
+
+@pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
+def test_a_model_is_compared_with_the_season_before_over_the_whole_validation_part() -> None:
+    found, told = (models.VARForecaster(orders=2, season=season).fit(yearly()) for season in (None, 365))
+    errors = told.validation_errors_["season before"]
+    np.testing.assert_allclose(found.validation_errors_["season before"], errors, rtol=1e-12)
+
+
 def test_without_a_state_recent_rows_are_all_there_is() -> None:
     data = hourly_load(200)
     with pytest.warns(UserWarning, match="a naive forecast"):

@@ -31,7 +31,7 @@ from models.numerics.ties import NEAR_TIE
 from models.runtime.seeding import generators_of
 from models.runtime.threads import threads_for
 
-CONTEXT = 256  # rows before the held-out part that its state and its lags come from
+CONTEXT = 256  # rows before the held-out part, at least, that its state and its lags come from
 COMPARED = 24  # steps ahead over which the model is compared with naive forecasts
 BEFORE = "season before"  # the naive forecast that is there where the data reach back so far
 DIVERGED = 2.0  # times the error of the mean, from which on a forecast is said to diverge
@@ -114,11 +114,11 @@ def learn(estimator: Any, rows: Rows) -> tuple[Learnt, list[Group]]:
         unlike = say_unlike_spreads(groups, columns.targets, rows.form, share=estimator.validation, off=off)
     parts = cut_parts(estimator, columns, groups)
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
-    season = season_of(estimator) or shortest_season(observed_columns(parts.train, columns.leads))
     uneven = any(map(is_uneven, groups))
     learnt = Learnt(
-        forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, season, uneven
-    )
+        forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, parts.season,
+        uneven,
+    )  # fmt: skip
     return compared_with_naive(learnt, [] if unlike else [group.key for group in groups]), groups
 
 
@@ -141,12 +141,14 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
 
 
 class CutParts(NamedTuple):
-    """Holds the units of the rows fitted to, these rows in them, and the rows held out in units of the data, or of each
-    series where it has its own."""
+    """Holds the units of the rows fitted to, these rows in them, the rows held out in units of the data, or of each
+    series where it has its own, and the season in rows, given or found in the rows fitted to; None where there is
+    none."""
 
     units: Standardisation
     train: MaskedSequences
     held_out: list[HeldOut]
+    season: int | None
 
 
 def cut_parts(estimator: Any, columns: Columns, groups: Sequence[Group]) -> CutParts:
@@ -158,9 +160,11 @@ def cut_parts(estimator: Any, columns: Columns, groups: Sequence[Group]) -> CutP
         units = unchanged_first(units, len(columns.observed))
     seen = [from_first(part, columns.leads) for part in fitted_to]
     train = standardised(seen, units, first_step=FIRST_SCORED)
-    context = context_of(estimator, train, columns, max(len(part) for part in series))
+    season = season_of(estimator) or shortest_season(observed_columns(train, columns.leads))
+    wanted = wanted_context(estimator, train, columns, max(len(part) for part in series))
+    context = max(CONTEXT, season or 0, wanted)
     held_out = [cut(part, share=estimator.validation, context=context)[1] for part in series]
-    return CutParts(units, train, held_out)
+    return CutParts(units, train, held_out, season)
 
 
 def fitted_forecaster(estimator: Any, columns: Columns, parts: CutParts) -> tuple[Forecaster, Mapping[str, Any]]:
@@ -175,11 +179,10 @@ def fitted_forecaster(estimator: Any, columns: Columns, parts: CutParts) -> tupl
     return Forecaster(fitted.model, mean=units.mean, scale=units.scale, feature_names=columns.names), fitted.chosen
 
 
-def context_of(estimator: Any, train: MaskedSequences, columns: Columns, longest: int) -> int:
-    """Returns how many rows before the held-out part go with it. longest: rows of the longest series."""
+def wanted_context(estimator: Any, train: MaskedSequences, columns: Columns, longest: int) -> int:
+    """Returns how many rows before the held-out part the estimator asks for. longest: rows of the longest series."""
     held_out = round(estimator.validation * longest)
-    wanted = estimator._context(train, leads=columns.leads, held_out=held_out)
-    return max(CONTEXT, season_of(estimator) or 0, wanted)
+    return estimator._context(train, leads=columns.leads, held_out=held_out)
 
 
 def residuals(learnt: Learnt, horizon: int) -> np.ndarray:
