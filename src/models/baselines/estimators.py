@@ -227,6 +227,12 @@ class VARForecaster(ChosenAhead):
     def _candidates(self, problem: Problem) -> list[Fitted]:
         return self._method().candidates_of_every_ridge(problem)
 
+    def _solved_again(self, model: Any, chosen: Mapping[str, Any], rows: MaskedSequences) -> Any:
+        """Returns the autoregression of all rows, with the lower orders that the validation part chose."""
+        again = super()._solved_again(model, chosen, rows)
+        again.start_up = model.start_up
+        return again
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SeasonalNaiveForecaster(MethodEstimator):

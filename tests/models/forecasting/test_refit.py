@@ -87,6 +87,14 @@ def test_it_is_the_ridge_regression_of_all_rows(kind: Any, ridge: str) -> None:
     np.testing.assert_allclose(forecaster.predict_one_step(data)[4:], expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [KINDS[2], VARForecaster(orders=8)], ids=["no state", "autoregression"])
+def test_first_rows_are_predicted_as_the_held_out_part_said(kind: Any) -> None:
+    before, after = (asked(kind, refit=refit).fit(table()).predict_one_step(table()) for refit in (False, True))
+    wanted = asked(kind).fit(table()).history_
+    np.testing.assert_array_equal(after[:wanted], before[:wanted])
+    assert abs(after[wanted:] - before[wanted:]).to_numpy().max() > 1e-3
+
+
 @pytest.mark.parametrize("standardise", ["all", "each"])
 def test_what_the_last_rows_say_of_a_covariate_counts(standardise: str) -> None:
     shops = pd.concat({"a": table(), "b": table() * [1.5, 1.0]}, names=["shop", "hour"])
