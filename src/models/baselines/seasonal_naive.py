@@ -30,7 +30,7 @@ class SeasonalNaive(nn.Module):
         if season < 1:
             raise ValueError(f"a season has at least 1 step, got {season}")
         self.architecture = {"dimension": dimension, "season": season}
-        self.season = season
+        self.season = self.history = season
         self.origin: Tensor
         self.register_buffer("origin", torch.zeros(dimension))
 

@@ -83,6 +83,7 @@ class Forecaster:
 
         With fewer a readout with lags, and an autoregression, forecasts by an autoregression of lower order
         (`models.forecasting.start_up`): in the mean no worse than the last value, and not as well as the model itself.
+        A seasonal naive model forecasts the last value then.
         """
         return int(getattr(self.model, "history", 0))
 

@@ -106,6 +106,20 @@ def test_a_season_that_is_found_has_the_errors_of_one_that_is_told() -> None:
     np.testing.assert_array_equal(found.predict_interval(24), told.predict_interval(24))
 
 
+def test_a_seasonal_naive_forecast_wants_a_season_of_rows() -> None:
+    generator = np.random.default_rng(0)
+    values = np.tile(generator.normal(size=24), 10) + 0.1 * generator.normal(size=240)
+    fitted = models.SeasonalNaiveForecaster(season=24).fit(values)
+    assert fitted.history_ == 24
+    with pytest.warns(UserWarning, match="fewer rows than the 24 that the model wants .* or the last value forecasts"):
+        last = fitted.predict(3, X=values[:10])
+    np.testing.assert_allclose(last, values[9])
+    np.testing.assert_allclose(fitted.predict(3, X=values[:24]), values[:3])
+    past = fitted.backtest(values, horizon=2)
+    assert past.origin.min() == 24
+    np.testing.assert_allclose(past.forecast[:, 0], values[past.origin + past.horizon - 25])
+
+
 @pytest.mark.filterwarnings("ignore:on the validation part a naive forecast")
 def test_a_model_is_compared_with_the_season_before_over_the_whole_validation_part() -> None:
     found, told = (models.VARForecaster(orders=2, season=season).fit(yearly()) for season in (None, 365))
