@@ -19,6 +19,8 @@ from models.baselines.subspace import (
 )
 from models.forecasting.filtering import State, one_step_error
 from models.forecasting.fitting import Fitted, Problem
+from models.numerics.held_out import least_error
+from models.numerics.ties import first_of_least
 from models.ranges import Count
 
 LARGEST_WINDOW = 2000
@@ -153,13 +155,15 @@ class KalmanFilter:
             raise ValueError("blocks needs at least one value")
 
     def fit(self, problem: Problem) -> Fitted:
-        """Returns the filter of the chosen block and order, and these. Raises ValueError as `candidates`."""
+        """Returns the filter of the chosen block and order, and these: of those whose errors are rounding
+        (`least_error`) the first. Raises ValueError as `candidates`."""
         fits = self.candidates(problem)
         if len(fits) == 1:
             return fits[0]
         models: list[Any] = [fitted.model for fitted in fits]
         errors = [one_step_error(model, problem.validation) for model in models]
-        return fits[errors.index(min(errors))]
+        rounding = least_error(problem.validation.values, problem.validation.scored)
+        return fits[first_of_least(errors, rounding, within=1.0)]
 
     def candidates(self, problem: Problem) -> list[Fitted]:
         """Returns the filter of every block and order, and these, in the order of `blocks` and `orders`. Raises

@@ -143,6 +143,14 @@ def test_of_orders_whose_errors_are_rounding_var_takes_the_first(dtype: torch.dt
     assert var.fit(problem).chosen["order"] == 2
 
 
+def test_of_orders_whose_errors_are_rounding_a_kalman_filter_takes_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    for first, expected in ((1e-20, 2), (1e-3, 4)):
+        errors = iter([first, 1e-22])
+        monkeypatch.setattr("models.baselines.kalman.one_step_error", lambda *_, errors=errors: next(errors))
+        problem = autoregressive_problem(second_order(0, steps=200), second_order(1, steps=100))
+        assert KalmanFilter(blocks=[4], orders=[2]).fit(problem).chosen["order"] == expected
+
+
 def test_of_several_orders_each_lower_one_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, fitted = small_problem(), []
 
