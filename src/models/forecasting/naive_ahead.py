@@ -26,18 +26,21 @@ class NaiveAhead(NamedTuple):
     model_error: float
 
 
-def naive_ahead(residuals: Mapping[str, np.ndarray], scored: np.ndarray, columns: Sequence[Any]) -> list[NaiveAhead]:
+def naive_ahead(
+    residuals: Mapping[str, np.ndarray], scored: np.ndarray, columns: Sequence[Any], *, spacing: np.ndarray
+) -> list[NaiveAhead]:
     """Returns where a naive forecast is clearly better than the model: over all columns, else in single ones.
 
     residuals: truth − forecast (forecast, horizon, column) in standard deviations by what forecasts, "model" and the
-    naive ones. scored: which of them count, bool of that shape. Clearly better is a mean squared error that is at least
-    `CLEAR` of the model's smaller, and by more than z standard errors of the difference: Φ(z) = 1 - `CHANCE` / columns,
-    where all columns together are one. For these, forecasts that overlap count as one: h steps ahead, n forecasts are
-    n / h.
+    naive ones. scored: which of them count, bool of that shape. spacing (forecast,): how many rows lie between a
+    forecast and the next. Clearly better is a mean squared error that is at least `CLEAR` of the model's smaller, and
+    by more than z standard errors of the difference: Φ(z) = 1 - `CHANCE` / columns, where all columns together are one.
+    For these, forecasts that overlap count as one: h steps ahead, n forecasts that are s rows apart are
+    n · min(s, h) / h.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         squared = {name: np.square(part) for name, part in residuals.items()}
-        together = _best(squared, scored, None, standard_errors=_needed(1))
+        together = _best(squared, scored, None, standard_errors=_needed(1), spacing=spacing)
         if together or len(columns) < 2:
             return together
         alone = [
@@ -46,6 +49,7 @@ def naive_ahead(residuals: Mapping[str, np.ndarray], scored: np.ndarray, columns
                 scored[:, :, [place]],
                 column,
                 standard_errors=_needed(len(columns)),
+                spacing=spacing,
             )
             for place, column in enumerate(columns)
         ]
@@ -77,13 +81,15 @@ def _needed(columns: int) -> float:
 
 
 def _best(
-    squared: Mapping[str, np.ndarray], scored: np.ndarray, column: Any, *, standard_errors: float
+    squared: Mapping[str, np.ndarray], scored: np.ndarray, column: Any, *, standard_errors: float, spacing: np.ndarray
 ) -> list[NaiveAhead]:
     """Returns the naive forecast that is ahead at the most steps, as a list of one; none where none is ahead."""
     model_errors = _mean(squared["model"], scored)
     found = []
     for name, own in squared.items():
-        clear = np.flatnonzero(_is_clear(squared["model"], own, scored, standard_errors)) if name != "model" else ()
+        if name == "model":
+            continue
+        clear = np.flatnonzero(_is_clear(squared["model"], own, scored, standard_errors, spacing))
         if len(clear):
             errors = _mean(own, scored)
             step = int(clear[np.argmin(errors[clear] / model_errors[clear])])
@@ -92,12 +98,15 @@ def _best(
     return sorted(found, key=lambda each: -len(each.steps))[:1]
 
 
-def _is_clear(ours: np.ndarray, naive: np.ndarray, scored: np.ndarray, standard_errors: float) -> np.ndarray:
+def _is_clear(
+    ours: np.ndarray, naive: np.ndarray, scored: np.ndarray, standard_errors: float, spacing: np.ndarray
+) -> np.ndarray:
     """Returns at which horizons a naive forecast is clearly better, bool (horizon,), by squared errors (forecast,
     horizon, column)."""
     gains = np.where(scored, ours - naive, 0.0).sum(2) / np.maximum(scored.sum(2), 1)
     seen = scored.any(2)
-    apart = seen.sum(0) / np.arange(1, ours.shape[1] + 1)
+    steps = np.arange(1, ours.shape[1] + 1)
+    apart = np.where(seen, np.minimum(spacing[:, np.newaxis], steps), 0.0).sum(0) / steps
     mean = gains.sum(0) / np.maximum(seen.sum(0), 1)
     variance = np.where(seen, np.square(gains - mean), 0.0).sum(0) / np.maximum(seen.sum(0), 1)
     lead = _mean(ours, scored) - _mean(naive, scored)

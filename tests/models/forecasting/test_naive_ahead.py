@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from models import PSRNNForecaster
+from models.forecasting.estimators.held_out import MOST_ORIGINS, HeldOut, origins_of, spacing_of
 from models.forecasting.naive_ahead import naive_ahead, said_of_naive
 
 
@@ -20,7 +21,8 @@ def errors(*sizes: tuple[float, ...], rows: int = 400) -> np.ndarray:
 
 def ahead(residuals: dict[str, np.ndarray]) -> list[tuple]:
     scored = np.ones(residuals["model"].shape, dtype=bool)
-    found = naive_ahead(residuals, scored, [f"c{place}" for place in range(scored.shape[2])])
+    columns = [f"c{place}" for place in range(scored.shape[2])]
+    found = naive_ahead(residuals, scored, columns, spacing=np.ones(len(scored)))
     return [(each.name, each.column, each.steps, each.step) for each in found]
 
 
@@ -28,7 +30,8 @@ def test_horizons_are_named_from_the_margin_on() -> None:
     model = errors((1.0, 1.0, 1.0, 1.0, 1.0))
     naive = errors((0.9, 0.97, 0.98, 1.0, 0.97))  # squares: 0.81, 0.941, 0.96, 1, 0.941
     assert ahead({"model": model, "last value": naive}) == [("last value", None, (1, 2, 5), 1)]
-    found = naive_ahead({"model": model, "last value": naive}, np.ones(model.shape, dtype=bool), ["a"])
+    scored = np.ones(model.shape, dtype=bool)
+    found = naive_ahead({"model": model, "last value": naive}, scored, ["a"], spacing=np.ones(400))
     assert "; over 1 to 5 steps together it is not; take that forecast there" in said_of_naive(found, 5)
     assert ahead({"model": model, "last value": errors((0.98, 0.98, 1.1, 1.2, 1.0))}) == []
 
@@ -39,7 +42,8 @@ def test_a_column_behind_is_named_though_all_together_are_ahead() -> None:
     season = errors((1.0, 1.0), (2.0, 2.0), (0.9, 0.8))
     found = {"model": model, "last value": naive, "season before": season}
     assert ahead(found) == [("last value", "c1", (1,), 1), ("season before", "c2", (1, 2), 2)]
-    said = said_of_naive(naive_ahead(found, np.ones(model.shape, dtype=bool), ["a", "b", "c"]), 2)
+    scored = np.ones(model.shape, dtype=bool)
+    said = said_of_naive(naive_ahead(found, scored, ["a", "b", "c"], spacing=np.ones(400)), 2)
     assert "better than this model in column b at horizon 1 (last value: " in said
     assert " and in column c at horizons 1 to 2 (season before: " in said
     assert said.endswith(
@@ -55,6 +59,21 @@ def test_a_lead_within_the_noise_of_few_forecasts_is_none() -> None:
     assert ahead({"model": model, "last value": naive}) == []
     few = {"model": errors((1.0,), rows=9), "last value": errors((0.5,), rows=9)}
     assert ahead(few) == []
+
+
+@pytest.mark.parametrize(("spacing", "steps"), [(1.0, (1,)), (2.0, (1, 2, 3)), (20.0, (1, 2, 3, 4, 5))])
+def test_forecasts_that_lie_apart_do_not_overlap(spacing: float, steps: tuple[int, ...]) -> None:
+    """18 forecasts that are one row apart are 9 that do not overlap, two steps ahead."""
+    residuals = {"model": np.ones((18, 5, 1)), "last value": np.full((18, 5, 1), 0.8)}
+    scored = np.ones((18, 5, 1), dtype=bool)
+    (found,) = naive_ahead(residuals, scored, ["a"], spacing=np.full(18, spacing))
+    assert found.steps == steps
+
+
+def test_the_spacing_of_forecasts_is_that_of_their_origins() -> None:
+    long, short = HeldOut(np.zeros((5000, 1)), 200), HeldOut(np.zeros((300, 1)), 200)
+    np.testing.assert_allclose(spacing_of(long), np.full(MOST_ORIGINS, np.diff(origins_of(long)).mean()))
+    np.testing.assert_array_equal(spacing_of(short), np.ones(100))
 
 
 PERSISTENCE = 0.97 ** np.arange(1, 25)[:, None]  # of an autoregression, (horizon, 1)
@@ -94,7 +113,7 @@ def test_a_forecast_that_is_off_in_one_of_many_columns_is_said(seed: int) -> Non
 def test_what_is_not_scored_and_what_diverges_is_left_out() -> None:
     model, naive = errors((1.0, 1.0)), errors((0.5, 1.1))
     naive[:200] = np.nan
-    found = naive_ahead({"model": model, "last value": naive}, ~np.isnan(naive), ["a"])
+    found = naive_ahead({"model": model, "last value": naive}, ~np.isnan(naive), ["a"], spacing=np.ones(400))
     assert [(each.steps, round(each.error / each.model_error, 6)) for each in found] == [((1,), 0.25)]
     model[:, 1] = np.inf
     assert ahead({"model": model, "last value": errors((1.0, 1.0))}) == []

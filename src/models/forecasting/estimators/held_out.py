@@ -68,6 +68,13 @@ def origins_of(part: HeldOut) -> np.ndarray:
     return origins[np.arange(MOST_ORIGINS) * (len(origins) - 1) // (MOST_ORIGINS - 1)]
 
 
+def spacing_of(part: HeldOut) -> np.ndarray:
+    """Returns how many rows lie between each of `origins_of` and the next, in the mean, (origin,)."""
+    origins = origins_of(part)
+    apart = (origins[-1] - origins[0]) / (len(origins) - 1) if len(origins) > 1 else 1.0
+    return np.full(len(origins), apart)
+
+
 @torch.no_grad()
 def forecasts_from(
     forecaster: Forecaster, columns: Columns, rows: np.ndarray, origins: np.ndarray, horizon: int

@@ -12,7 +12,15 @@ from models.forecasting.burn_in import settle_start_up
 from models.forecasting.estimators.checks import season_of
 from models.forecasting.estimators.covariates import Columns, columns_of
 from models.forecasting.estimators.following import check_goes_on
-from models.forecasting.estimators.held_out import HeldOut, cut, forecasts_from, origins_of, rows_of, scored_parts
+from models.forecasting.estimators.held_out import (
+    HeldOut,
+    cut,
+    forecasts_from,
+    origins_of,
+    rows_of,
+    scored_parts,
+    spacing_of,
+)
 from models.forecasting.estimators.input import Form, Group, Rows, of_labels
 from models.forecasting.estimators.own_units import finite_units, unchanged_first, with_own_units
 from models.forecasting.estimators.row_checks import check_rows, check_season, is_uneven, say_uneven
@@ -241,7 +249,8 @@ def compared_with_naive(learnt: Learnt, keys: Sequence[Any]) -> Learnt:
     scored = np.logical_and.reduce([~np.isnan(residuals[name]) for name in naive])
     scaled = {name: part / scale for name, part in residuals.items()}
     errors = {name: _mean_square(part, scored) for name, part in scaled.items()}
-    ahead = naive_ahead(scaled, scored, learnt.columns.targets)
+    spacing = np.concatenate([spacing_of(part) for part in learnt.held_out])
+    ahead = naive_ahead(scaled, scored, learnt.columns.targets, spacing=spacing)
     series = series_of(learnt.held_out, keys, scale) if keys else []
     behind = far_behind(scaled, scored, series, learnt.columns.targets)
     return learnt._replace(residuals=residuals["model"], errors=errors, ahead=ahead, behind=behind)
