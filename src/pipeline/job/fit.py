@@ -100,7 +100,7 @@ class Fit:
         return self.progress.learning_rate < self.settings.learning_rate * SMALLEST_STEP
 
     def _waited_enough(self) -> bool:
-        waited = len(self.progress.rows) - 1 - self.progress.best_row
+        waited = len(self.progress.rows) - 1 - max(self.progress.best_row, self.settings.rising)
         return self.settings.patience is not None and waited >= self.settings.patience
 
     def _epoch(self) -> None:

@@ -22,7 +22,8 @@ class FitSettings:
     a gradient, infinity for no clipping. accept: "no_worse" takes an epoch back whose training error rose or is not
     finite, "always" only one that is not finite. schedule, warmup: see `job.schedules`; the warm-up is a share of the
     steps. second_beta: see `job.optimisers`. accumulate: batches for each step. patience: rows of the curve without a
-    better one after which training ends. evaluate_every: steps from one row to the next, None for one after each epoch.
+    better one after which training ends. rising: rows behind the start until which the rate only rises; these are
+    not counted in patience. evaluate_every: steps from one row to the next, None for one after each epoch.
     checkpoint_every: steps from one state on disk to the next, None for one with each row. seed: of dropout; None where
     nothing is dropped. autocast: bfloat16 arithmetic where it is safe, on a GPU alone. from_start: whether the model
     before training may be kept. title: of the bar and of messages; without one there is no bar.
@@ -40,6 +41,7 @@ class FitSettings:
     second_beta: float = setting(0.999, at_least=0, below=1)
     accumulate: int = setting(1, at_least=1)
     patience: int | None = setting(None, at_least=1)
+    rising: int = setting(0, at_least=0)
     evaluate_every: int | None = setting(None, at_least=1)
     checkpoint_every: int | None = setting(None, at_least=1)
     seed: int | None = None

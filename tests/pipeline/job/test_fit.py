@@ -178,6 +178,13 @@ def test_patience_ends_training(capsys) -> None:
         fit(RefreshedLeastSquares(), patience=3, decides=None)
 
 
+@pytest.mark.parametrize(("rising", "rows"), [(0, 3), (1, 4), (3, 6), (9, 7)])
+def test_patience_is_counted_from_the_end_of_the_warmup_on(rising: int, rows: int) -> None:
+    scores = iter([1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
+    told = {"evaluate": lambda: {"validation": next(scores)}, "epochs": 6, "patience": 2, "rising": rising}
+    assert len(fit(RefreshedLeastSquares(), **told)[1]) == rows
+
+
 def test_the_title_is_on_the_lines_of_a_log(capsys) -> None:
     fit(RefreshedLeastSquares(), epochs=2, title="BPTT")
     first, last = capsys.readouterr().err.splitlines()

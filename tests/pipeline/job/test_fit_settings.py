@@ -29,6 +29,7 @@ from pipeline.settings.fields import rules_of
         ("weight_decay", [math.inf], "must be finite"),
         ("accumulate", [0], "must be 1 or greater"),
         ("patience", [0], "must be 1 or greater"),
+        ("rising", [-1], "must be 0 or greater"),
         ("evaluate_every", [0], "must be 1 or greater"),
         ("checkpoint_every", [0], "must be 1 or greater"),
     ],

@@ -149,10 +149,12 @@ def say_long_warmup(settings: ExpertsConfig, stage: str) -> None:
 
 
 def fit_settings(settings: ExpertsConfig, *, title: str, on_gpu: bool) -> FitSettings:
+    """Returns how to train; patience is counted from the epoch in which the warm-up ends, as every schedule has one."""
     own = settings.fit
+    rising = max(own.warmup - 1, 0) // own.updates
     steps = own.epochs * own.updates + 1  # one is left, so that the last epoch ends as the others do
     return FitSettings(
         own.epochs, "adam", own.learning_rate, own.clip, steps=steps, accept="always", schedule=own.schedule,
-        warmup=min(1.0, own.warmup / steps), second_beta=0.98, patience=own.patience, title=title,
-        seed=settings.seed, autocast=own.autocast and on_gpu,
+        warmup=min(1.0, own.warmup / steps), second_beta=0.98, patience=own.patience, rising=rising,
+        title=title, seed=settings.seed, autocast=own.autocast and on_gpu,
     )  # fmt: skip

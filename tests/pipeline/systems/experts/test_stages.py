@@ -145,6 +145,18 @@ def test_new_tasks_are_learned_with_the_numbers_of_fewshot_and_a_rate_that_rises
 
 
 @pytest.mark.parametrize(
+    ("warmup", "updates", "rising"), [(500, 1000, 0), (200, 200, 0), (201, 200, 1), (40, 20, 1), (0, 20, 0)]
+)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_patience_is_counted_from_the_epoch_in_which_the_warmup_ends(
+    schedule: str, warmup: int, updates: int, rising: int
+) -> None:
+    own = settings()
+    own.fit = FitConfig(epochs=20, updates=updates, warmup=warmup, schedule=schedule)
+    assert fit_settings(own, title="fit", on_gpu=False).rising == rising
+
+
+@pytest.mark.parametrize(
     ("languages", "stage", "section"), [([], "fit", "fit"), (["c1"], "base", "fit"), (["c1"], "fit", "fewshot")]
 )
 def test_a_warmup_longer_than_the_training_is_said(languages: list[str], stage: str, section: str, capsys) -> None:
