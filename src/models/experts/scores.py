@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,6 +13,12 @@ import numpy as np
 INSTALL = 'pip install "orthogonal-psrnn[text]"'
 BLOCK = 2**16  # numbers of sentences that are drawn at once, so that they stay in the cache
 EVEN = 0.025  # of the draws below an interval of 95 %, and above
+ORDER = 4  # words of the longest sequences that BLEU counts
+UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
+    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # radicals, marks like 々, kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af])"  # ideographs
+)  # characters of writing without spaces between words
 FEWEST = 8  # sentences, below which there is no interval: draws of so few are all alike
 
 
@@ -30,20 +37,33 @@ def metrics() -> dict[str, Any]:
 def statistics(name: str, found: Sequence[str], references: Sequence[str]) -> np.ndarray:
     """Returns what the score "bleu" or "chrf" counts in each sentence, float64 (sentence, count).
 
-    Raises ValueError for no sentences, and for unequal numbers of them.
+    Each character of `UNSPACED`, as Chinese, Japanese and Thai have them, is a word of BLEU. Where no reference has
+    four words BLEU is undefined, and all counts are NaN. Raises ValueError for no sentences,
+    and for unequal numbers of them.
     """
     if len(found) != len(references) or not len(found):
         raise ValueError(f"each translation needs its reference; got {len(found)} and {len(references)}")
-    return np.array(metrics()[name]._extract_corpus_statistics(list(found), [list(references)]), np.float64)
+    texts = [spaced(own) if name == "bleu" else list(own) for own in (found, references)]
+    counts = np.array(metrics()[name]._extract_corpus_statistics(texts[0], [texts[1]]), np.float64)
+    undefined = name == "bleu" and counts[:, 1].max() < ORDER
+    return np.full_like(counts, math.nan) if undefined else counts
+
+
+def spaced(texts: Sequence[str]) -> list[str]:
+    """Returns texts with spaces around each character of writing without spaces between words; others as they are."""
+    return [UNSPACED.sub(r" \1 ", text) for text in texts]
 
 
 def score_of(name: str, counts: np.ndarray) -> float:
-    """Returns the score, 0 to 100, of statistics that were summed over sentences, (count,)."""
+    """Returns the score, 0 to 100, of statistics that were summed over sentences, (count,); NaN of NaN."""
+    if np.isnan(counts).any():
+        return math.nan
     return float(metrics()[name]._compute_score_from_stats(counts.tolist()).score)
 
 
 def corpus_score(name: str, found: Sequence[str], references: Sequence[str]) -> float:
-    """Returns the score of translations, 0 to 100. Raises as `statistics`."""
+    """Returns the score of translations, 0 to 100; BLEU is NaN where no reference has four words. Raises as
+    `statistics`."""
     return score_of(name, statistics(name, found, references).sum(0))
 
 
@@ -83,7 +103,7 @@ def scores_of(
     found: Sequence[str], references: Sequence[str], *, draws: int = 300, seed: int = 12345
 ) -> dict[str, float]:
     """Returns bleu and chrf of translations, each with the ends of its bootstrap interval of 95 %: bleu_low, bleu_high,
-    which are NaN below `FEWEST` sentences.
+    which are NaN below `FEWEST` sentences. bleu is NaN, with its ends, where no reference has four words.
 
     Raises as `statistics`.
     """

@@ -168,8 +168,9 @@ class Translator(SavedEstimator):
 
     def score(self, pairs: Any) -> dict[str, dict[str, float]]:
         """Returns BLEU and chrF of each task, by its name as "de-en", with the ends of bootstrap intervals of 95 %, as
-        `models.experts.scores.scores_of`: of fewer than 8 pairs the ends are NaN. Warns as `translate`, and raises as
-        it and `fit`."""
+        `models.experts.scores.scores_of`: of fewer than 8 pairs the ends are NaN, and BLEU is where no translation of
+        the pairs has four words. Each character of Chinese, Japanese or Thai counts as a word. Warns as `translate`,
+        and raises as it and `fit`."""
         check_is_fitted(self)
         given, found = pairs_in(pairs), dict[str, dict[str, float]]()
         for source, target in tasks_of(given):

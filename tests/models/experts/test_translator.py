@@ -18,7 +18,7 @@ from models import Translator
 from models.experts import translator
 from models.experts.pairs import pairs_in
 from models.experts.predictor import Translation, cut_in_words
-from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, statistics
+from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, spaced, statistics
 from models.experts.tables import translated_table
 from models.experts.training import Training
 from models.experts.translator import encoded, warn_of_none_held_out, with_tasks
@@ -318,6 +318,35 @@ def test_few_sentences_have_scores_without_an_interval(size: int) -> None:
     ends = [*(scores[f"{name}_{end}"] for name in ("bleu", "chrf") for end in ("low", "high")), own.low, own.high]
     assert np.isnan(ends).all() if size < 8 else np.isfinite(ends).all()
     assert np.isfinite([scores["bleu"], scores["chrf"], own.value]).all()
+
+
+def test_bleu_is_undefined_where_no_reference_has_four_words() -> None:
+    short = ["the old house", "a dog"] * 4
+    scores = scores_of(short, short, draws=9)
+    assert np.isnan([scores["bleu"], scores["bleu_low"], scores["bleu_high"]]).all()
+    assert (scores["chrf"], scores["chrf_low"]) == pytest.approx((100, 100))
+    assert np.isnan(difference("bleu", short, short, short, draws=9)).all()
+    assert scores_of(["a dog of the house", *short], ["a dog", *short])["bleu"] != 100  # no reference has four
+    longer = [*short, "a dog in the house"]
+    assert scores_of(longer, longer)["bleu"] == pytest.approx(100)
+    assert scores_of(short, [*short[1:], "a dog in the house"])["bleu"] == 0  # as all translations are too short
+
+
+@pytest.mark.parametrize("text", ["今天天气很好。", "きょうは雨です", "วันนี้ฝนตก", "ထမင်းစားပြီးပြီ", "ខ្ញុំស្រឡាញ់អ្នក"])
+def test_characters_are_words_of_bleu_where_no_spaces_stand_between_words(text: str) -> None:
+    assert scores_of([text] * 8, [text] * 8)["bleu"] == pytest.approx(100)
+    near = scores_of([text[:-2]] * 8, [text] * 8)["bleu"]
+    assert 30 < near < 100
+    both = ["im Haus, 3.5 m; é हिन्दी 한국어!", "a , b."]
+    assert spaced(both) == both
+
+
+def test_bleu_of_chinese_is_that_of_sacrebleu() -> None:
+    references = ["今天天气很好。", "我喜欢 Berlin 和茶。", "他有3本书"]
+    found = ["今天天气好。", "我喜欢 Berlin 和咖啡。", "他有2本书"]
+    expected = sacrebleu.corpus_bleu(found, [references], tokenize="zh").score
+    assert scores_of(found, references)["bleu"] == pytest.approx(expected, abs=1e-12)
+    assert 0 < expected < 100
 
 
 def test_a_warmup_longer_than_all_updates_is_warned_of() -> None:

@@ -44,7 +44,8 @@ def dots_and_mean(panel: Axes, values: np.ndarray, place: int) -> None:
 
 
 def scores_by_task(tasks: Any, *, title: str) -> Figure:
-    """Draws BLEU, a panel per data set and task with a line per arm; bars are bootstrap intervals over test sentences.
+    """Draws BLEU, a panel per data set and task that has one with a line per arm; bars are bootstrap intervals over
+    test sentences.
 
     tasks: as `tables.by_task` gives them.
     """
@@ -52,6 +53,7 @@ def scores_by_task(tasks: Any, *, title: str) -> Figure:
     panels = {
         f"{data}: {task}" if several else str(task): own
         for (data, task), own in tasks.groupby(["data", "task"], sort=False)
+        if own["bleu"].notna().any()
     }
     most = max(own["arm"].nunique() for own in panels.values())
     x = "BLEU, mean over seeds; bars: 95 % over test sentences"

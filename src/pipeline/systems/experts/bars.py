@@ -14,7 +14,7 @@ from pipeline.systems.experts.config import ExpertsConfig
 
 COPY, NEAREST, WORDS = BARS = ("copy", "nearest", "words")
 FILE = "bars.json"
-VERSION = 2  # of the simple translations and their scores, raised where the same texts have others
+VERSION = 3  # of the simple translations and their scores, raised where the same texts have others
 
 
 def scored_bars(settings: ExpertsConfig, data: TextPairs) -> dict[str, float]:
@@ -28,7 +28,8 @@ def scored_bars(settings: ExpertsConfig, data: TextPairs) -> dict[str, float]:
 
 
 def of_all_tasks(data: TextPairs) -> dict[str, float]:
-    """Returns the scores of all tasks, without ends of intervals that few sentences do not have."""
+    """Returns the scores of all tasks, without ends of intervals that few sentences do not have, and without BLEU
+    where it is undefined."""
     found = {}
     for task, train, test in zip(data.tasks, data.parts["train"], data.parts["test"], strict=True):
         tqdm.write(f"evaluate: {', '.join(BARS)} of {task.name}")

@@ -94,17 +94,18 @@ def task_rows(written: pd.DataFrame, data: TextPairs, measured: Measured) -> lis
 
 
 def metrics_of(scores: Any, measured: Measured) -> dict[str, float]:
-    """Returns the scores by the names of metrics, and how tokens are shared among experts and adapters. Ends of
-    intervals that few sentences do not have are left out."""
+    """Returns the scores by the names of metrics, and how tokens are shared among experts and adapters. What is
+    not defined is left out: ends of intervals of few sentences, and BLEU of tasks without four words in a reference,
+    also from means over tasks."""
     metrics: dict[str, float] = {}
     for row in scores.to_dict("records"):
         suffix = row["task"] if row["part"] == TEST else f"{row['part']}_{row['task']}"
-        ends = [name for name in ENDS if row["part"] == TEST and row[name] == row[name]]
-        metrics |= {f"{name}_{suffix}": row[name] for name in (*SCORES, *ends)}
+        names = (*SCORES, *ENDS) if row["part"] == TEST else SCORES
+        metrics |= {f"{name}_{suffix}": row[name] for name in names if name == "nll" or row[name] == row[name]}
     test = scores[scores["part"] == TEST]
     into, out_of = test["task"].str.endswith(f"-{ENGLISH}"), test["task"].str.startswith(f"{ENGLISH}-")
     for name, own in {"xe": test[into], "ex": test[out_of]}.items():
-        metrics |= {f"{score}_{name}": own[score].mean() for score in ("bleu", "chrf") if len(own)}
+        metrics |= {f"{score}_{name}": own[score].mean() for score in ("bleu", "chrf") if own[score].notna().any()}
     metrics |= {"test_error": test["nll"].mean(), **of_shares(measured)}
     informations = [
         shares_of(counts).information for name, counts in measured.counts.items() if name.endswith(".adapter")

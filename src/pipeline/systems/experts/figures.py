@@ -37,13 +37,15 @@ def learning(curve: pd.DataFrame, kept: int, *, title: str) -> Figure:
     nats = [f"nll_{task}" for task in tasks]
     panels = {"train": ("training loss\n(smoothed)", ["train"])} if "train" in curve else {}  # no epoch, or none taken
     panels["nll"] = ("validation\n(nats a token)", nats)
-    if f"bleu_{tasks[0]}" in curve:
-        panels["bleu"] = ("validation BLEU\n(greedy)", [f"bleu_{task}" for task in tasks])
+    scores = [f"bleu_{task}" for task in tasks]
+    if any(name in curve for name in scores):
+        panels["bleu"] = ("validation BLEU\n(greedy)", scores)
     figure, axes = new_axes(title, x="epoch (0: before training)", y="", rows=len(panels), height=1 + 2 * len(panels))
     for panel, (label, names) in zip(axes, panels.values(), strict=True):
         for index, name in enumerate(names):
-            words = name.partition("_")[2]
-            line(panel, index, curve["epoch"], curve[name], words, markers=len(curve) <= MOST_MARKERS)
+            if name in curve:
+                words = name.partition("_")[2]
+                line(panel, index, curve["epoch"], curve[name], words, markers=len(curve) <= MOST_MARKERS)
         panel.axvline(kept, **REFERENCE)
         panel.set_ylabel(label, fontsize=HEADING)
         whole_ticks(panel)

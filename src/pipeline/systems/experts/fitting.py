@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -18,7 +18,7 @@ from models.runtime.seeding import generator
 from models.runtime.threads import threads_for
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.devices import DTYPES
-from pipeline.host.errors import said_of
+from pipeline.host.errors import PipelineError, said_of
 from pipeline.job.curve import Decision, Measures, Progress
 from pipeline.job.curve_report import log_row
 from pipeline.job.fit import Fit
@@ -120,6 +120,7 @@ def fit_network(
     def evaluate() -> dict[str, float]:
         pace = objective.pace()
         values = validation.values(network)
+        refuse_undefined(settings, values)
         objective.begin()
         return values | pace
 
@@ -134,6 +135,15 @@ def fit_network(
     )
     with threads_for(network):
         return Fitted(network, loop.run())
+
+
+def refuse_undefined(settings: ExpertsConfig, values: Mapping[str, float]) -> None:
+    """Raises PipelineError where BLEU decides and was not measured, as it is undefined of every task."""
+    if DECIDES[settings.fit.select].name not in values:
+        raise PipelineError(
+            f"fit.select={settings.fit.select}: no validation sentence that is translated has four words, so BLEU is "
+            "undefined; take fit.select=nll"
+        )
 
 
 def say_long_warmup(settings: ExpertsConfig, stage: str) -> None:

@@ -42,10 +42,9 @@ def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, tit
     tables = {"means": means, "tasks": tasks, "thesis": thesis_of(tasks), "paired": paired, "bleu": bleu}
     tables |= {"fewshot": fewshot_of(jobs)}
     tables["goals"] = goals_of(jobs, paired, tables["fewshot"])
-    figures = {
-        "figures/arms": nats_by_arm(jobs, means, title=f"{title}: arms side by side"),
-        "figures/tasks": scores_by_task(tasks, title=f"{title}: BLEU by task"),
-    }
+    figures = {"figures/arms": nats_by_arm(jobs, means, title=f"{title}: arms side by side")}
+    if tasks["bleu"].notna().any():
+        figures["figures/tasks"] = scores_by_task(tasks, title=f"{title}: BLEU by task")
     if len(tables["fewshot"]):
         figures["figures/fewshot"] = chrf_by_pairs(tables["fewshot"], title=f"{title}: new tasks")
     return Summary({f"{name}.csv": table for name, table in tables.items() if len(table)}, figures, page(tables))

@@ -21,18 +21,19 @@ def paired_bleu(against: Any, challenger: Any) -> dict[str, float]:
 
     The tables have the columns task, source, reference and translation, with the rows of all seeds. What is drawn is an
     English sentence, with all of its rows: other seeds and other tasks translate the same one, and are no more
-    sentences for that. p is NaN below `FEWEST` sentences, as intervals are. Raises ValueError for tables of other
-    sentences.
+    sentences for that. p is NaN below `FEWEST` sentences, as intervals are, and where BLEU is undefined. Raises
+    ValueError for tables of other sentences.
     """
     if against[SENTENCE].to_numpy().tolist() != challenger[SENTENCE].to_numpy().tolist():
         raise ValueError("translations of other sentences cannot be compared; give both arms the same data and seeds")
     tables = [by_sentence(own) for own in (against, challenger)]
     first, second = resampled("bleu", tables, draws=DRAWS, seed=SEED)
+    decided = len(tables[0]) >= FEWEST and not np.isnan(first).any()
     worse, better = ((first >= second).sum(), (first <= second).sum())
     return {
         "translations": len(against), "sentences": len(tables[0]), "bleu_against": score_of("bleu", tables[0].sum(0)),
         "bleu_challenger": score_of("bleu", tables[1].sum(0)), "draws": DRAWS,
-        "p": min(1.0, 2 * (min(int(worse), int(better)) + 1) / (DRAWS + 1)) if len(tables[0]) >= FEWEST else math.nan,
+        "p": min(1.0, 2 * (min(int(worse), int(better)) + 1) / (DRAWS + 1)) if decided else math.nan,
     }  # fmt: skip
 
 

@@ -68,8 +68,9 @@ def rows_of(jobs: Any, bar: str = "") -> list[dict[str, Any]]:
     rows = []
     for task in str(jobs["tasks"].iloc[0]).split():
         name = f"{bar}_{task}" if bar else task
-        if f"bleu_{name}" in jobs:
-            own = jobs.drop_duplicates([f"bleu_{name}", f"chrf_{name}"]) if bar else jobs
+        scored = [f"{score}_{name}" for score in ("bleu", "chrf") if f"{score}_{name}" in jobs]
+        if scored:
+            own = jobs.drop_duplicates(scored) if bar else jobs
             row: dict[str, Any] = {"task": task, "jobs": len(own)}
             for score in SCORES:
                 row |= of_score(own, score, name)

@@ -38,11 +38,12 @@ class Validation:
         return values | self.bleu(network) | of_shares(found)
 
     def bleu(self, network: TranslationNetwork) -> dict[str, float]:
-        """Returns BLEU of greedy translations by task, and their mean."""
+        """Returns BLEU of greedy translations by task, and their mean, without tasks of which it is undefined."""
         if not self.sentences:
             return {}
-        own = {task: self.of_task(network, place, task) for place, task in enumerate(self.data.tasks)}
-        return {f"bleu_{task.name}": score for task, score in own.items()} | {"bleu": sum(own.values()) / len(own)}
+        every = {task.name: self.of_task(network, place, task) for place, task in enumerate(self.data.tasks)}
+        own = {f"bleu_{name}": score for name, score in every.items() if score == score}
+        return own | {"bleu": sum(own.values()) / len(own)} if own else {}
 
     def of_task(self, network: TranslationNetwork, place: int, task: Task) -> float:
         rows = (self.pairs.task == place).nonzero().squeeze(1)

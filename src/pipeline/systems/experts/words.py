@@ -139,11 +139,11 @@ def task_cells(tasks: Any) -> pd.DataFrame:
 
 
 def task_cell(row: dict[str, Any]) -> str:
-    """Returns BLEU and chrF of an arm and task."""
+    """Returns BLEU and chrF of an arm and task, a dash where one is undefined."""
     found = []
     for score in ("bleu", "chrf"):
         inside = between(row[f"{score}_sentences_low"], row[f"{score}_sentences_high"], ".1f")
-        found.append(spread(row[score], row[f"{score}_sd"], ".1f") + (f" ({inside})" if inside else ""))
+        found.append((spread(row[score], row[f"{score}_sd"], ".1f") or "–") + (f" ({inside})" if inside else ""))
     return ", ".join(found)
 
 

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from models.experts.scores import scores_of
-from pipeline.systems.experts.arm_figures import chrf_by_pairs
+from pipeline.systems.experts.arm_figures import chrf_by_pairs, scores_by_task
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
-from pipeline.systems.experts.multirun import bleu_of_claims
+from pipeline.systems.experts.multirun import bleu_of_claims, summary_of
 from pipeline.systems.experts.scores import paired_bleu
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
 from pipeline.systems.experts.words import bleu_in_words, page
@@ -269,8 +269,26 @@ def test_bleu_of_itself_is_100_and_pairs_are_of_the_same_sentences() -> None:
     assert spread["bleu_low"] < spread["bleu"] < spread["bleu_high"] < 100
     assert np.isnan(paired_bleu(half[5:], whole[5:])["p"])  # of 7 sentences, as an interval is
     assert paired_bleu(half[4:], whole[4:])["p"] > 0
+    short = whole.assign(reference="a cat", translation="a cat")
+    undefined = paired_bleu(short, short)
+    assert np.isnan([undefined["bleu_against"], undefined["p"]]).all()
     with pytest.raises(ValueError, match="translations of other sentences cannot be compared"):
         paired_bleu(half, whole.assign(reference=texts[::-1]))
+
+
+def test_a_task_of_which_bleu_is_undefined_has_its_other_scores() -> None:
+    jobs = jobs_of({"dense": 1.0, "token": 0.9})
+    some = jobs.drop(columns="bleu_et-en").assign(chrf_copy_x=1.0, **{"chrf_copy_et-en": 12.0})
+    for own, defined in ((some, 1), (some.drop(columns="bleu_de-en"), 0)):
+        tasks = by_task(own).set_index(["arm", "task"])
+        assert tasks.loc[("dense", "et-en"), "chrf"] == 30
+        assert tasks.loc[("copy", "et-en"), "jobs"] == 1
+        assert tasks["bleu"].notna().sum() == 2 * defined
+        found = summary_of(own, paired_of(own), pd.DataFrame(), "t")
+        assert ("figures/tasks" in found.figures) == defined
+        assert len(scores_by_task(tasks.reset_index(), title="t").axes if defined else []) == defined
+        assert f"| token | {'30.0 ± 0.0' if defined else '–'}, 30.0 ± 0.0 | –, 30.0 ± 0.0 |" in found.text
+        assert "nan" not in found.text
 
 
 def test_a_sentence_of_several_seeds_and_tasks_is_drawn_as_one() -> None:

@@ -140,6 +140,20 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     check_served(application("models:/mine/1", "strict", monkeypatch), found[:3])
 
 
+def test_phrases_of_three_words_have_no_bleu_and_it_cannot_decide(run_pipeline: Callable, client, pairs: Path) -> None:
+    table_ = pd.read_csv(pairs)
+    table_.assign(translation=table_["translation"].str.rpartition(" ")[0].str.partition(" ")[2]).to_csv(pairs)
+    asked = ("recipe=experts", "data=text_pairs", f"data.path={pairs}", "vocabulary.pieces=280", *SMALL,
+             "experts.arm=dense", "fit.epochs=1", "fit.updates=2")  # fmt: skip
+    reason = "fit.select=bleu: no validation sentence that is translated has four words, so BLEU is undefined; take"
+    assert reason in run_pipeline(*asked, "fit.select=bleu", "tracking=off").error
+    result = run_pipeline(*asked)
+    assert result.status == 0, result.err
+    metrics = only_run(client).data.metrics
+    assert "evaluate/chrf_de-en" in metrics
+    assert not [name for name in metrics if "bleu" in name]
+
+
 def check_served(app, found: pd.DataFrame) -> None:
     """What the strict server answers is what was predicted; what it cannot read it refuses in one line."""
     rows = json.loads(found[["text", "from", "to"]].to_json(orient="records"))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -23,10 +24,12 @@ from pipeline.job.schedules import SCHEDULES, share_of_rate
 from pipeline.systems.experts import bars
 from pipeline.systems.experts.checks import check_fewshot
 from pipeline.systems.experts.config import ExpertsConfig, FitConfig, MixtureConfig
-from pipeline.systems.experts.evaluate import metrics_of
+from pipeline.systems.experts.evaluate import ENDS, metrics_of
 from pipeline.systems.experts.fewshot import fit_of, mark_of, shots_of, split
+from pipeline.systems.experts.figures import learning
 from pipeline.systems.experts.fitting import fit_settings, say_long_warmup
 from pipeline.systems.experts.load import Encoded, Loaded, encoded
+from pipeline.systems.experts.validation import Validation
 
 
 def settings(**changed: Any) -> Any:
@@ -176,6 +179,25 @@ def test_scores_out_of_english_are_of_tasks_out_of_english_alone() -> None:
     found = metrics_of(pd.DataFrame(rows), Measured({}, {}))
     assert (found["bleu_xe"], found["bleu_ex"]) == (10, 25)
     assert "bleu_ex" not in metrics_of(pd.DataFrame(rows[:3:2]), Measured({}, {}))
+
+
+def test_bleu_that_is_undefined_is_left_out_and_cannot_decide() -> None:
+    values = {"part": "test", "pairs": 9, "nll": 2.0, "chrf": 30.0} | dict.fromkeys(ENDS, np.nan)
+    rows = [{**values, "task": "de-en", "bleu": 10.0}, {**values, "task": "fr-en", "bleu": np.nan}]
+    found = metrics_of(pd.DataFrame(rows), Measured({}, {}))
+    assert (found["bleu_de-en"], found["bleu_xe"], found["chrf_fr-en"]) == (10, 10, 30)
+    assert "bleu_fr-en" not in found
+    assert "bleu_xe" not in metrics_of(pd.DataFrame(rows[1:]), Measured({}, {}))
+    curve = pd.DataFrame({"epoch": [0, 1], "nll_de-en": 1.0, "nll_fr-en": 2.0, "bleu_fr-en": 3.0})
+    assert len(learning(curve, 1, title="t").axes) == 2
+
+
+def test_bleu_of_validation_leaves_out_tasks_of_which_it_is_undefined() -> None:
+    own: Any = SimpleNamespace(sentences=3, data=SimpleNamespace(tasks=[SimpleNamespace(name=name) for name in "abc"]))
+    own.of_task = lambda *given: [10.0, np.nan, 20.0][given[1]]
+    assert Validation.bleu(own, None) == {"bleu_a": 10, "bleu_c": 20, "bleu": 15}  # pyright: ignore[reportArgumentType]
+    own.of_task = lambda *_: np.nan
+    assert Validation.bleu(own, None) == {}  # pyright: ignore[reportArgumentType]
 
 
 def test_what_another_kind_of_device_has_learned_is_not_taken(data: TextPairs, vocabulary: Vocabulary) -> None:
