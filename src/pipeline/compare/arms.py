@@ -16,6 +16,7 @@ from pipeline.host.errors import PipelineError
 SETTING = re.compile(r", (?=[\w.@/]+=)")  # between two settings of the column `varied`
 OVERRIDE = re.compile(r" (?=[+~]*[\w.@/]+=)")  # between two overrides on a line
 GIVEN = "given"  # tag of a job: what its overrides give, as JSON
+VOCABULARY = "vocabulary"  # tag of a job whose error is of a piece of text: the checksum of its pieces
 
 
 def plain(key: str, value: Any) -> str:
@@ -51,8 +52,10 @@ def words_of(overrides: str) -> list[str]:
 
 def data_of(tags: Mapping[str, str]) -> tuple[str, str, str]:
     """Returns what tells the data of jobs apart: their name; the file that was given, as two may have one name; and
-    their checksum, which differs where parts are drawn by another seed, or a file was changed. tags: of a job."""
-    return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", ""), tags["data.checksum"]
+    their checksum, which differs where parts are drawn by another seed, or a file was changed, with that of the pieces
+    that errors are of, if they are. tags: of a job."""
+    own = tags["data.checksum"] + tags.get(VOCABULARY, "")
+    return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", ""), own
 
 
 def differing(jobs: Sequence[Mapping[str, str]], section: str) -> list[str]:

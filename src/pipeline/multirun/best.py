@@ -35,7 +35,8 @@ def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[Mlflo
 
 def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
     """Returns the jobs in groups of the same data, by the names of these. Errors on unlike data cannot be compared, so
-    each group has a best job of its own. Parts that `data.seed` draws anew are unlike data of one name."""
+    each group has a best job of its own. Parts that `data.seed` draws anew are unlike data of one name, and so are
+    pieces of other vocabularies."""
     groups: dict[tuple[str, str, str], list[MlflowRun]] = {}
     for child in children:
         groups.setdefault(data_of(child.data.tags), []).append(child)
@@ -83,8 +84,9 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
         if name is not None:
             raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
         return
-    if name is not None and len({child.data.tags["data.checksum"] for child in children}) > 1:
-        raise PipelineError(f"tracking.register={name}: the jobs ran on different data, so none is the best")
+    if name is not None and len({data_of(child.data.tags)[2] for child in children}) > 1:
+        unlike = unlike_of(children, data="ran on different data")
+        raise PipelineError(f"tracking.register={name}: the jobs {unlike}, so none is the best")
     bests = [best_to_keep(group, comparison) for group in by_data(children)]
     uris = [log_best_model(run.client, best, comparison, name) for best in bests]
     if name is None:
@@ -137,14 +139,24 @@ def given_to(job: MlflowRun) -> dict[str, str]:
 
 def best_of_parts(client: MlflowClient, groups: list[list[MlflowRun]], comparison: Comparison) -> list[str]:
     """Returns the line that says why no job is the best of several groups of one name, with the settings of the data
-    in which the jobs differ, and for each group the lines of the job whose model is kept."""
-    settings = differing([given_to(child) for group in groups for child in group], "data")
-    differ, name = f" ({', '.join(settings)})" if settings else "", groups[0][0].data.tags["data"]
-    lines = [f"no best on {name}: the jobs ran on unlike parts of it{differ}, whose errors cannot be compared"]
+    or vocabulary in which the jobs differ, and for each group the lines of the job whose model is kept."""
+    jobs = [child for group in groups for child in group]
+    given = [given_to(job) for job in jobs]
+    settings = [*differing(given, "data"), *differing(given, "vocabulary")]
+    differ = f" ({', '.join(settings)})" if settings else ""
+    unlike = unlike_of(jobs, data="ran on unlike parts of it")
+    lines = [f"no best on {jobs[0].data.tags['data']}: the jobs {unlike}{differ}, whose errors cannot be compared"]
     for kept in [best_to_keep(group, comparison) for group in groups]:
         own = [f"{key}={given_to(kept)[key]}" for key in settings if key in given_to(kept)]
         lines += best_of_data(client, [kept], comparison, part=" ".join(own))
     return lines
+
+
+def unlike_of(children: list[MlflowRun], *, data: str) -> str:
+    """Returns why the errors of jobs cannot be compared: the words for unlike `data`, or on the same data unlike
+    vocabularies."""
+    checksums = {child.data.tags["data.checksum"] for child in children}
+    return data if len(checksums) > 1 else "have unlike vocabularies"
 
 
 def best_of_data(client: MlflowClient, group: list[MlflowRun], comparison: Comparison, part: str = "") -> list[str]:

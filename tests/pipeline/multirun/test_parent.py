@@ -251,6 +251,25 @@ def test_the_model_that_is_kept_of_each_part_is_told_with_the_command_that_predi
     ]
 
 
+def test_jobs_whose_errors_are_of_pieces_of_unlike_vocabularies_have_no_best(client, monkeypatch) -> None:
+    """A piece of many is longer and harder to guess than one of few, so nats a piece of both say nothing."""
+    sweep = Run(client, client.create_run(client.create_experiment("pieces")).info.run_id)
+    for pieces, error in (("1000", 3.0), ("2000", 4.0), ("2000", 5.0)):
+        given = json.dumps({"vocabulary.pieces": pieces})
+        job_of(sweep, error, given=given, vocabulary=pieces, **{"data.checksum": "c"})
+    children = parent.children_of(client, sweep)
+    kept = {run.info.run_name for run in children if BEST_SO_FAR in run.data.tags}
+    assert kept == {"c-3.0", "c-4.0"}
+    monkeypatch.setattr(best, "log_best_model", lambda *_: None)
+    with pytest.raises(PipelineError, match=r"^tracking.register=n: the jobs have unlike vocabularies, so none is the"):
+        keep_best(sweep, children, FORECASTS, "n")
+    log_best(sweep, children, FORECASTS, tested=False, whole=True)
+    assert not [name for name in client.get_run(sweep.id).data.tags if name.startswith("best")]
+    assert best_in_words(client, children, FORECASTS) == (
+        "no best on walks: the jobs have unlike vocabularies (vocabulary.pieces), whose errors cannot be compared"
+    )
+
+
 def test_a_job_on_the_file_as_it_was_does_not_keep_the_model_of_a_new_one_away(client) -> None:
     sweep = Run(client, client.create_run(client.create_experiment("changed")).info.run_id)
     for checksum, error in (("old", 0.1), ("new", 2.0)):

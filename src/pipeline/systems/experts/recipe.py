@@ -8,6 +8,7 @@ from tqdm import tqdm
 
 from data.text_pairs import TextPairs
 from models.runtime.collectives import rank
+from pipeline.compare.arms import VOCABULARY
 from pipeline.host.torchrun import refuse_several, refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
@@ -114,5 +115,6 @@ def train(settings: ExpertsConfig, job: Job) -> float:
     tqdm.write(f"{data.name}: {said_of_pairs(loaded.encoded.parts['train'].count, len(data.tasks))}")
     with study(settings, job, data, device, clock, names_of_run(settings, job, data)) as here:
         refuse_another(vocabulary, here.folder)
+        here.run.tags({VOCABULARY: vocabulary.digest})
         log_pairs(here, data, loaded.encoded)
         return stages(settings, loaded, base, here)
