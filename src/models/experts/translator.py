@@ -50,16 +50,16 @@ class Translator(SavedEstimator):
     Nats are a mean over tasks, in which each task counts alike, however few of its pairs are held out. held_out:
     the share of each task's pairs that is held out for that, 0 for none; where it is fewer than 10 pairs in all,
     all are learned from and the last epoch is kept, which a warning says; a warning names tasks of which it is less
-    than one pair. beam: hypotheses, 1 to 8. random_state: the seed of all that is drawn; None or a RandomState of
-    NumPy draws one in each `fit`.
+    than one pair. beam: hypotheses, 1 to 8; it acts in translation alone, so a fitted translator takes another by
+    `set_params`. random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
     tokens on each side, each some 0.4 seconds on one core. So the defaults take minutes: 80 seconds an epoch, and at
     most half an hour. Of some hundreds of short pairs updates=20 with warmup=40 is enough, and tokens=400 is faster
     still. A terminal shows a bar of the epochs; elsewhere nothing is said.
 
-    After `fit`: `predictor_`, the fitted `models.experts.predictor.TranslationPredictor`; `curve_`, training loss and
-    validation nats of each epoch.
+    After `fit`: `predictor_`, the fitted `models.experts.predictor.TranslationPredictor`, with `beam` as it was then;
+    `curve_`, training loss and validation nats of each epoch.
     """
 
     arm: str = "token+static"
@@ -160,9 +160,9 @@ class Translator(SavedEstimator):
         check_is_fitted(self)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("texts must be a list of texts, as ['ein Haus']")
-        task = self.predictor_.task(source, target)
-        found = self.predictor_.translate(texts, [task] * len(texts))
-        if cut := cut_in_words(found, self.predictor_.longest):
+        own = self._as_set()
+        found = own.translate(texts, [own.task(source, target)] * len(texts))
+        if cut := cut_in_words(found, own.longest):
             warnings.warn(f"{source}-{target}: {cut}", stacklevel=2)
         return [one.text for one in found]
 
@@ -178,6 +178,9 @@ class Translator(SavedEstimator):
             written = self.translate([pair.text for pair in own], source=source, target=target)
             found[f"{source}-{target}"] = scores_of(written, [pair.translation for pair in own])
         return found
+
+    def _as_set(self) -> TranslationPredictor:
+        return replace(self.predictor_, beam=whole_number("beam", self.beam, most=8))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")

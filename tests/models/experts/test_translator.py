@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from models import Translator
-from models.experts import translator
+from models.experts import predictor, translator
 from models.experts.pairs import pairs_in
 from models.experts.predictor import Translation, cut_in_words
 from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, spaced, statistics
@@ -61,6 +61,24 @@ def test_pairs_are_learned_by_heart_and_a_language_more_leaves_them(fitted: Tran
     loaded = Translator.load(tmp_path / "after")
     assert loaded.translate(french, source="fr", target="en") == own.translate(french, source="fr", target="en")
     assert repr((loaded.get_params(), loaded.curve_)) == repr((own.get_params(), own.curve_))
+
+
+def test_beam_acts_in_translation_as_it_is_set_there(
+    fitted: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted.save(tmp_path / "before")
+    own, asked, search = Translator.load(tmp_path / "before").set_params(beam=3), list[int](), predictor.translate
+    monkeypatch.setattr(predictor, "translate", lambda *given: asked.append(given[-1].beam) or search(*given))
+    own.translate(["das Haus"], source="de", target="en")
+    own.save(tmp_path / "after")
+    Translator.load(tmp_path / "after").translate(["das Haus"], source="de", target="en")
+    predictor.load_predictor(tmp_path / "after").translate(["das Haus"], [0])
+    own.set_params(beam=1).score(pairs()[:2])
+    assert asked == [3, 3, 3, 1]
+    own.set_params(beam=9)
+    for call in (lambda: own.score(pairs()), lambda: own.save(tmp_path / "wrong")):
+        with pytest.raises(ValueError, match="beam must be at most 8, got 9"):
+            call()
 
 
 def test_spaces_of_no_width_are_nothing(fitted: Translator) -> None:
