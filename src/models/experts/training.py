@@ -13,7 +13,8 @@ from models.runtime.early_stopping import Course, EarlyStopping, rising_then_fal
 class Training(NamedTuple):
     """Says how to train: epochs at most, updates of each, Adam's largest learning rate, the updates in which it rises
     before it falls as 1/√update, the largest norm of a gradient, and how many epochs without a better one end
-    training, counted from the epoch in which the rate stops rising."""
+    training, counted from the epoch in which the rate stops rising; and whether the weights before the first epoch may
+    be kept."""
 
     epochs: int
     updates: int
@@ -21,6 +22,7 @@ class Training(NamedTuple):
     warmup: int
     clip: float
     patience: int
+    from_start: bool = False
 
     def share(self, update: int) -> float:
         """Returns the share of the learning rate that an update, from 0, takes."""
@@ -29,7 +31,8 @@ class Training(NamedTuple):
     @property
     def course(self) -> Course:
         """Returns how long to train."""
-        return Course(self.epochs, self.clip, self.patience, rising=(self.warmup - 1) // self.updates)
+        rising = (self.warmup - 1) // self.updates
+        return Course(self.epochs, self.clip, self.patience, rising=rising, from_start=self.from_start)
 
 
 def train(
@@ -38,7 +41,8 @@ def train(
     """Returns the training loss and the validation nats (mean over tasks) of each epoch, the latter NaN without a
     validation pair.
 
-    The network is left in evaluation mode with the weights of the epoch of least nats, without a validation pair with
+    The network is left in evaluation mode with the weights of the epoch of least nats, or those before the first, see
+    `Training`; without a validation pair with
     the last. seed: of batches, dropout and random routers. Raises ValueError for a loss that is not finite.
     """
     optimizer = torch.optim.Adam(objective.parameters(), lr=how.learning_rate, betas=(0.9, 0.98))

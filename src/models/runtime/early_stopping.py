@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -24,12 +24,14 @@ def rising_then_falling(update: int, warmup: int) -> float:
 
 class Course(NamedTuple):
     """Says how long to train: epochs at most, the largest norm of a gradient, how many epochs without a better one end
-    training, and how many epochs at the beginning are not counted among these, as the learning rate only rises."""
+    training, how many epochs at the beginning are not counted among these, as the learning rate only rises, and
+    whether the weights before the first epoch may be kept, which is measured then."""
 
     epochs: int
     clip: float
     patience: int
     rising: int = 0
+    from_start: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,14 @@ class EarlyStopping:
     def run(self, course: Course) -> list[tuple[float, float]]:
         """Returns the training and the validation loss of each epoch, the latter NaN without a validation part.
 
-        The model is left in evaluation mode with the weights of the epoch of least validation loss, without a
-        validation part with the last. A terminal shows a bar of the epochs. Raises ValueError for a training loss that
+        The model is left in evaluation mode with the weights of the epoch of least validation loss, or those that it
+        began with where `Course.from_start` is set and none was better; without a validation part with the last. The
+        start has no row in the curve. A terminal shows a bar of the epochs. Raises ValueError for a training loss that
         is not finite, and where no epoch's validation loss is.
         """
         batches, curve = generator(self.seed, f"{self.name}/batches"), list[tuple[float, float]]()
         self.optimizer.register_step_pre_hook(lambda *_: self.clip(course.clip))
-        best, kept, waited = math.inf, None, 0
+        best, kept, waited = *self.start(course), 0
         with epochs_shown(course.epochs) as shown:
             for epoch in range(course.epochs):
                 loss = self.epoch(epoch, batches)
@@ -64,7 +67,7 @@ class EarlyStopping:
                 shown(*curve[-1])
                 waited += epoch >= course.rising
                 if curve[-1][1] < best:
-                    best, kept, waited = curve[-1][1], copy.deepcopy(self.objective.model.state_dict()), 0
+                    best, kept, waited = curve[-1][1], self.weights(), 0
                 if self.validation and waited >= course.patience:
                     break
         if kept is None and self.validation:
@@ -73,6 +76,18 @@ class EarlyStopping:
             self.objective.model.load_state_dict(kept)
         self.objective.model.eval()
         return curve
+
+    def start(self, course: Course) -> tuple[float, dict[str, Any] | None]:
+        """Returns the validation loss and the weights that an epoch has to better: infinity and None for any."""
+        if not course.from_start or self.validation is None:
+            return math.inf, None
+        self.objective.model.eval()
+        loss = self.validation()
+        return (loss, self.weights()) if math.isfinite(loss) else (math.inf, None)
+
+    def weights(self) -> dict[str, Any]:
+        """Returns a copy of the model's weights."""
+        return copy.deepcopy(self.objective.model.state_dict())
 
     def clip(self, largest: float) -> None:
         """Shortens the gradient to that norm."""

@@ -146,6 +146,15 @@ def test_a_new_task_begins_with_the_embedding_of_a_known_one() -> None:
     assert any(torch.equal(table[3], row) for row in before)
 
 
+def test_what_a_new_task_begins_with_is_kept_where_no_epoch_is_better(fitted: Translator, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "kept")
+    own = Translator.load(tmp_path / "kept").set_params(held_out=0.7)
+    known = [(text, english, "nl", "en") for text, english, _, _ in pairs()]
+    own.add_language(known, epochs=2, updates=1, learning_rate=1e2, warmup=1)
+    assert own.translate([text for text, *_ in known], source="nl", target="en") == ENGLISH
+    assert len(own.curve_) == 2
+
+
 @pytest.mark.parametrize("adapter", ["dynamic", "shared"])
 def test_a_new_task_leaves_adapters_of_all_tasks_alone(adapter: str) -> None:
     known = [*pairs(), *pairs("fr"), *((b, a, "en", "de") for a, b, _, _ in pairs())]

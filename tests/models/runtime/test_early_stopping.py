@@ -97,3 +97,21 @@ def test_patience_is_counted_from_the_end_of_the_warmup_on(rising: int, epochs: 
     optimiser = torch.optim.SGD(objective.parameters(), lr=0.01)
     training = EarlyStopping(objective, optimiser, lambda: next(losses), 0, "line")
     assert len(training.run(Course(6, 1.0, 2, rising=rising))) == epochs
+
+
+@pytest.mark.parametrize(
+    ("start", "from_start", "kept"), [(0.5, True, 0), (0.5, False, 2), (1.5, True, 2), (math.nan, True, 2)]
+)
+def test_the_start_is_kept_where_it_may_be_and_no_epoch_is_better(start: float, from_start: bool, kept: int) -> None:
+    objective, losses = ToOne(), iter([*[start][: int(from_start)], 2.0, 1.0, 3.0])
+    weights = list[float]()
+
+    def validated() -> float:
+        weights.append(objective.model.weight.detach().item())
+        return next(losses)
+
+    weights += [objective.model.weight.detach().item()] if not from_start else []
+    training = EarlyStopping(objective, torch.optim.SGD(objective.parameters(), lr=0.01), validated, 0, "line")  # pyright: ignore[reportArgumentType]
+    assert len(training.run(Course(3, 1.0, 5, from_start=from_start))) == 3
+    assert objective.model.weight.detach().item() == weights[kept]
+    assert len(set(weights)) == 4
