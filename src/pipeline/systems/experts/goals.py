@@ -37,7 +37,7 @@ def goals_of(jobs: Any, paired: Any, fewshot: Any) -> pd.DataFrame:
         for goal in [
             *of_pairs(pairs),
             *of_shares(own),
-            *of_bars(own),
+            *of_bars(own, str(data)),
             *of_bleu(own, str(data)),
             *of_shots(fewshot, data),
         ]:
@@ -74,15 +74,15 @@ def of_shares(jobs: Any) -> Iterator[Goal]:
     yield Goal(words, starved, UNKNOWN, claims.verdict(supported=starved == 0, contradicted=starved > 0))
 
 
-def of_bars(jobs: Any) -> Iterator[Goal]:
+def of_bars(jobs: Any, data: str) -> Iterator[Goal]:
     """Yields whether a dense network has more BLEU than the nearest training sentence's translation: twice as much of
-    captions, in either direction, and more of every task with many pairs."""
+    captions, which are those of mt_small, in either direction, and more of every task with many pairs."""
     dense = jobs[jobs["arm"] == "dense"]
     for task in str(jobs["tasks"].iloc[0]).split() if len(dense) else ():
         bar, pairs = f"bleu_{NEAREST}_{task}", dense.get(f"pairs_{task}")
         if bar not in dense or dense[bar].isna().all() or pairs is None or pairs.max() < MANY:
             continue
-        factor = 2 if CAPTIONS & set(task.split("-")) else 1
+        factor = 2 if base(data) == "mt_small" and CAPTIONS & set(task.split("-")) else 1
         ratios = (dense[f"bleu_{task}"] / dense[bar].clip(lower=1e-9)).dropna().to_numpy(np.float64)
         interval = mean_interval(ratios)
         verdict = claims.verdict(supported=interval.low >= factor, contradicted=interval.high < factor)

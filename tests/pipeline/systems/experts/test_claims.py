@@ -104,6 +104,11 @@ def test_goals_and_the_page_say_what_was_found() -> None:
     assert goals["no expert with less than a fifth of its even share"] == "holds"
     assert goals["BLEU of dense over that of the nearest training sentence, de-en, at least 2"] == "holds"
     assert goals["BLEU of de-en, best arm on validation (token+shared), at least 28"] == "holds"
+    own = jobs.assign(data="text_pairs")  # German pairs of one's own are no captions
+    others = goals_of(own, paired, pd.DataFrame())["goal"].tolist()
+    assert [goal for goal in others if "BLEU" in goal] == [
+        "BLEU of dense over that of the nearest training sentence, de-en, at least 1"
+    ]
     lucky = jobs.assign(**{"bleu_de-en": np.where(jobs["arm"] == "dense", 30.0, 20.0)})  # of the test part
     chosen = goals_of(lucky, paired, pd.DataFrame()).set_index("goal")["verdict"]
     assert chosen["BLEU of de-en, best arm on validation (token+shared), at least 28"] == "does not hold"
