@@ -13,6 +13,8 @@ from models.experts.objective import EncodedPairs, measure
 from models.experts.tags import Languages, tag_names, tags_of
 from models.sequence.vocabulary import Vocabulary
 
+MOST_MEASURED = 500  # pairs of a new task under each candidate
+
 
 @torch.no_grad()
 def grown(model: TranslationNetwork, tasks: int, *, seed: int) -> TranslationNetwork:
@@ -37,16 +39,17 @@ def grown(model: TranslationNetwork, tasks: int, *, seed: int) -> TranslationNet
 @torch.no_grad()
 def begin_as_nearest(model: TranslationNetwork, pairs: EncodedPairs, old: int) -> dict[int, int]:
     """Gives each new task, from the number `old` on, what is a task's own of that candidate under which its pairs have
-    the least nats; returns which that is, by their numbers.
+    the least nats; returns which that is, by their numbers. Of more than `MOST_MEASURED` pairs of a task that many are
+    measured, spread evenly over all.
 
     Own is the embedding, or the static adapters. Candidates are the old tasks, and with static adapters the new task
-    itself, which has D = 0; so it begins no worse on its pairs than without an adapter. What is of old tasks stays the
+    itself, which has D = 0; so it begins no worse on these than without an adapter. What is of old tasks stays the
     same to the bit. A network without either stays as it is, and nothing is returned.
     """
     owned = of_tasks(model)
     nearest = dict[int, int]()
     for task in range(old, model.architecture.tasks if owned else old):
-        own = pairs.take((pairs.task == task).nonzero().squeeze(1))
+        own = pairs.take(spread((pairs.task == task).nonzero().squeeze(1), MOST_MEASURED))
         candidates = [*range(old), *([task] if model.table is None else [])]
         kept = {candidate: [part[candidate].clone() for part in owned] for candidate in candidates}
         nats = dict[int, float]()
@@ -56,6 +59,12 @@ def begin_as_nearest(model: TranslationNetwork, pairs: EncodedPairs, old: int) -
         nearest[task] = min(candidates, key=nats.__getitem__)
         give(owned, task, kept[nearest[task]])
     return nearest
+
+
+def spread(rows: Tensor, most: int) -> Tensor:
+    """Returns at most so many of the rows (row,), evenly spread, the first and the last among them."""
+    places = torch.linspace(0, len(rows) - 1, most, dtype=torch.float64).round().long()
+    return rows[places] if len(rows) > most else rows
 
 
 def of_tasks(model: TranslationNetwork) -> Sequence[Tensor]:

@@ -218,6 +218,20 @@ def test_a_new_task_begins_as_the_old_one_that_fits_its_pairs_best() -> None:
     assert begin_as_nearest(grown(network("token"), 1, seed=1), new, TASKS) == {}
 
 
+def test_a_new_task_is_measured_on_some_of_many_pairs_of_all_its_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, four, asked = grown(network("token+dynamic"), 1, seed=1), pairs(), list[EncodedPairs]()
+    own = EncodedPairs(four.source, four.target, torch.full((4,), TASKS))
+    monkeypatch.setattr(growth, "measure", lambda _, given: asked.append(given) or Measured({TASKS: 1.0}, {}))
+    for count, measured in ((499, 499), (1200, 500)):
+        many = own.take(torch.arange(4).repeat_interleave(-(-count // 4))[:count])
+        begin_as_nearest(model, many, TASKS)
+        assert [each.count for each in asked] == [measured] * TASKS
+        kinds = [int((asked[0].source.lengths == length).sum()) for length in own.source.lengths.unique()]
+        assert len(kinds) > 1
+        assert min(kinds) >= measured // 4 - 1
+        asked.clear()
+
+
 @pytest.mark.parametrize("arm", ["token+static", "dense+static", "task+static"])
 def test_new_static_adapters_begin_as_those_that_fit_their_pairs_best(arm: str) -> None:
     """They are those of an old task, or none where these fit better; experts are those of the new task in any case."""
