@@ -41,17 +41,17 @@ class Translator(SavedEstimator):
     arm: ROUTER or ROUTER+ADAPTER, see `models.experts.arms`. Adapters "dynamic" and "shared" need three tasks. count,
     top: experts of a layer, and those that a token meets. adapter_hidden: numbers inside an adapter. width, heads,
     hidden, layers, dropout: of the network. tag: what stands in front of a sentence, its "target" language, both by
-    "task", or "none". pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or
-    for as many as fewer texts allow, which a warning says. longest: tokens of a side; longer
-    pairs are not learned from, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens:
-    of a batch on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch),
-    learning_rate, warmup, clip: of Adam; a warm-up of more than all updates is warned of. patience: epochs without
-    better validation nats that end training, counted from the epoch in which the warm-up ends; the best is kept.
-    Nats are a mean over tasks, in which each task counts alike, however few of its pairs are held out. held_out:
-    the share of each task's pairs that is held out for that, 0 for none; where it is fewer than 10 pairs in all,
-    all are learned from and the last epoch is kept, which a warning says; a warning names tasks of which it is less
-    than one pair. beam: hypotheses, 1 to 8; it acts in translation alone, so a fitted translator takes another by
-    `set_params`. random_state: the seed of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
+    "task", or "none". pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or for as many as
+    fewer texts allow, which a warning says. longest: tokens of a side; longer pairs are not learned from, which a
+    warning counts, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens: of a batch
+    on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch), learning_rate,
+    warmup, clip: of Adam; a warm-up of more than all updates is warned of. patience: epochs without better validation
+    nats that end training, counted from the epoch in which the warm-up ends; the best is kept. Nats are a mean over
+    tasks, in which each task counts alike, however few of its pairs are held out. held_out: the share of each task's
+    pairs that is held out for that, 0 for none; where it is fewer than 10 pairs in all, all are learned from and the
+    last epoch is kept, which a warning says; a warning names tasks of which it is less than one pair. beam: hypotheses,
+    1 to 8; it acts in translation alone, so a fitted translator takes another by `set_params`. random_state: the seed
+    of all that is drawn; None or a RandomState of NumPy draws one in each `fit`.
 
     What a fit costs does not depend on the number of pairs: it is at most epochs · updates updates of about `tokens`
     tokens on each side, each some 0.4 seconds on one core. So the defaults take minutes: 80 seconds an epoch, and at
@@ -244,8 +244,9 @@ def warn_of_none_held_out(predictor: TranslationPredictor, held_out: EncodedPair
 
 
 def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_dropped: float = 1.0) -> EncodedPairs:
-    """Returns pairs as numbers, without those that are too long. Raises ValueError where more than a share of them is,
-    and for a task of which nothing is left to learn from."""
+    """Returns pairs as numbers, without those that are too long. With `most_dropped` below 1 they are learned from: it
+    warns of those that are left out. Raises ValueError where these are more than that share, and for a task of which
+    nothing is left."""
     vocabulary, tasks = predictor.vocabulary, [predictor.tasks.index(pair.task) for pair in pairs]
     tags = [tags_of(vocabulary, pair.task, predictor.tag) for pair in pairs]
     sources, _ = sources_of(vocabulary, [pair.text for pair in pairs], tags)
@@ -261,6 +262,12 @@ def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_drop
     if missing:
         name = "-".join(predictor.tasks[min(missing)])
         raise ValueError(f"task {name}: all of its pairs have more than longest={longest} tokens; raise longest")
+    if most_dropped < 1 and found.count < own.count:
+        warnings.warn(
+            f"{own.count - found.count} of {own.count} pairs have more than longest={longest} tokens and are not "
+            "learned from; raise longest or cut them",
+            stacklevel=3,
+        )
     return found
 
 

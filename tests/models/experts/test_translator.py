@@ -264,8 +264,14 @@ def test_few_texts_take_as_many_pieces_as_they_allow_and_a_number_of_ones_own_is
 
 def test_long_pairs_are_not_learned_from(fitted: Translator) -> None:
     long = ("Haus " * 100, "house " * 100, "de", "en")
-    found = encoded(fitted.predictor_, pairs_in([*pairs(), long]), most_dropped=0.2)
+    left_out = r"^1 of 17 pairs have more than longest=60 tokens and are not learned from; raise longest or cut them$"
+    with pytest.warns(UserWarning, match=left_out):
+        found = encoded(fitted.predictor_, pairs_in([*pairs(), long]), most_dropped=0.2)
     assert found.count == len(pairs())
+    assert encoded(fitted.predictor_, pairs_in([*pairs(), long])).count == len(pairs())  # as held-out pairs are
+    with pytest.warns(UserWarning, match=left_out) as said:
+        Translator(**QUICK).fit([*pairs(), long])
+    assert (len(said), said[0].filename) == (1, __file__)
     again = fitted.predictor_.translate([long[0]], [0])
     assert again[0].truncated
     with pytest.raises(ValueError, match=r"2 of 6 pairs have more than longest=60 tokens; cut them into sentences"):
