@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from mlflow.tracking import MlflowClient
 
@@ -39,11 +40,12 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
 def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, title: str) -> Summary:
     """Returns tables, figures and words. jobs: as `labelled` gives them; bleu: as `bleu_of_claims` does."""
     means, tasks = means_of(jobs), by_task(jobs)
+    has_bleu = bool(np.isfinite(tasks["bleu"].to_numpy(np.float64)).any())
     tables = {"means": means, "tasks": tasks, "thesis": thesis_of(tasks), "paired": paired, "bleu": bleu}
     tables |= {"fewshot": fewshot_of(jobs)}
     tables["goals"] = goals_of(jobs, paired, tables["fewshot"])
     figures = {"figures/arms": nats_by_arm(jobs, means, title=f"{title}: arms side by side")}
-    if tasks["bleu"].notna().any():
+    if has_bleu:
         figures["figures/tasks"] = scores_by_task(tasks, title=f"{title}: BLEU by task")
     if len(tables["fewshot"]):
         figures["figures/fewshot"] = chrf_by_pairs(tables["fewshot"], title=f"{title}: new tasks")
