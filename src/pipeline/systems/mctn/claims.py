@@ -17,6 +17,7 @@ from pipeline.systems.mctn.labels import FOLDS, named, plan, settings_of
 NOTHING = 0.005  # R² of a translation that rounds to 0.00: there is nothing that could have helped
 NO_TRANSLATION = "no claim (translation R² 0)"
 CONTAMINATED = "no claim (features trained on labels)"
+OTHER_SAMPLES = "no claim (other samples)"
 SHOWN = ["claim", "pairs", "ratio", "ratio_low", "ratio_high", "p_holm", "translation_r2", "verdict"]
 ARMS = ("challenger", "against")
 NEEDS_NO_TRANSLATION = ("bar", "settings", "source")  # what does not say that translating helps
@@ -101,12 +102,13 @@ def paired_of(jobs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     table["p_holm"] = table.groupby(["data", "control"])["p"].transform(lambda p: statistics.holm(p.to_numpy()))
-    return table.assign(verdict=[verdict_of(table.iloc[[place]]) for place in range(len(table))])
+    verdicts = [verdict_of(table.iloc[[place]]) for place in range(len(table))]
+    return table.drop(columns="other_samples").assign(verdict=verdicts)
 
 
 def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
     """Returns the pairs of one data set, a row each, before p is adjusted."""
-    errors, unit = errors_of(jobs, means), unit_of(jobs)
+    errors, unread, unit = errors_of(jobs, means), unread_of(jobs, means), unit_of(jobs)
     known = means.set_index("arm")
     rows = []
     bars, default = (list(known.index[known[name]]) for name in ("bar", "default"))
@@ -115,8 +117,30 @@ def rows_of(jobs: Any, means: Any) -> pd.DataFrame:
         own = {"control": control, "challenger": challenger, "against": against, "paired_by": unit.words}
         taught = bool(known.loc[[challenger, against], "contaminated"].any())
         r2 = translated(known.loc[challenger], control) if is_gain(control, challenger) else np.nan
-        rows.append({"data": row.pop("data"), **own, **row, "contaminated": taught, "translation_r2": r2})
+        others = on_other_samples(unread[[challenger, against]], known["read"])
+        row |= {"contaminated": taught, "other_samples": others, "translation_r2": r2}
+        rows.append({"data": row.pop("data"), **own, **row})
     return pd.DataFrame(rows)
+
+
+def unread_of(jobs: Any, means: Any) -> pd.DataFrame:
+    """Returns how many test samples each arm left out, as they have no step to read: a row per seed, a column per arm,
+    NaN where jobs do not say it."""
+    counted = jobs.assign(test_error=jobs.get("unread", np.nan), bar_error=jobs.get("bar_unread", np.nan))
+    table = errors_of(counted, means).pivot_table("error", "seed", "arm", dropna=False)
+    return table.reindex(columns=means["arm"])
+
+
+def on_other_samples(unread: pd.DataFrame, read: Any) -> bool:
+    """Returns whether two arms may have been scored on other samples: whether under a seed that both have one of them
+    left out more samples than the other, or as many where they read other modalities. unread: their columns of
+    `unread_of`; read: the letters of what each arm reads."""
+    first, second = unread.columns
+    both = unread.dropna()
+    unlike = both[first] != both[second]
+    if set(read[first]) != set(read[second]):
+        unlike |= both[first] > 0
+    return bool(unlike.any())
 
 
 def is_gain(control: str, challenger: str) -> bool:
@@ -152,7 +176,7 @@ def errors_of(jobs: Any, means: Any) -> pd.DataFrame:
 
 def verdict_of(row: pd.DataFrame) -> str:
     """Returns the verdict on one row of `paired_of`. Nothing is claimed of stand-in data, of features that were trained
-    on labels, and of an arm that cannot translate.
+    on labels, of arms that were scored on other samples, and of an arm that cannot translate.
 
     Of a control that shuffles targets the claim is that no gain shows. The claim holds where the interval of the ratio
     contains 1 or lies above 1, and does not hold where the interval lies below 1.
@@ -162,6 +186,8 @@ def verdict_of(row: pd.DataFrame) -> str:
         return claims.NO_CLAIM
     if first["contaminated"]:
         return CONTAMINATED
+    if first["other_samples"]:
+        return OTHER_SAMPLES
     if first["control"] == "none" and str(first["challenger"]).startswith("shuffled"):
         ratio = statistics.Interval(first["ratio_low"], first["ratio_high"])
         return no_gain_shown(decisive(ratio, first["pairs"], first["paired_by"]).high)

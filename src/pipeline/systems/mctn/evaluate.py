@@ -84,8 +84,8 @@ def fit_baseline(name: str, data: Utterances) -> Simple:
 
 
 def bar_of(name: str | None, data: Utterances) -> dict[str, float]:
-    """Returns the scores of the baseline that stands beside a network; none where the data lack what it reads, which is
-    said."""
+    """Returns the scores of the baseline that stands beside a network, and how many samples it left out; none where the
+    data lack what it reads, which is said."""
     if name is None:
         return {}
     try:
@@ -95,7 +95,8 @@ def bar_of(name: str | None, data: Utterances) -> dict[str, float]:
     except (ValueError, PipelineError) as error:
         tqdm.write(f"mctn.bar={name} stands beside nothing: {one_line(error)}")
         return {}
-    return {f"bar_{score}": value for score, value in scores_of(data, data.test, fitted.outputs).items()}
+    scores = scores_of(data, data.test, fitted.outputs) | {"unread": unread(fitted.outputs)}
+    return {f"bar_{score}": value for score, value in scores.items()}
 
 
 def prediction_table(part: Part, outputs: np.ndarray, missing: np.ndarray | None = None) -> pd.DataFrame:

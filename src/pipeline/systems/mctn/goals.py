@@ -12,7 +12,7 @@ from pipeline.compare import claims, statistics
 from pipeline.compare.arms import base
 from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.by_video import COLUMNS
-from pipeline.systems.mctn.claims import nothing_gained
+from pipeline.systems.mctn.claims import OTHER_SAMPLES, nothing_gained, on_other_samples
 from pipeline.systems.mctn.folds import SEED, averaged, decisive, unit_of
 from pipeline.systems.mctn.labels import plan
 
@@ -141,14 +141,26 @@ def the_same(arm: str, jobs: Any) -> Iterator[Goal]:
 
 def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
     """Returns the goal that the error of an arm without some modalities is below that of another arm. Its value is the
-    ratio of their errors over the seeds that both have."""
+    ratio of their errors over the seeds that both have. Nothing is claimed where they may be of other samples."""
     both = jobs.merge(fused[["seed", "missing_error"]], on="seed", suffixes=("", "_fused"))
     unit = unit_of(jobs)
     logs = averaged(np.log(both["missing_error"] / both["missing_error_fused"]), both, unit)
     interval = Interval(*np.exp(statistics.mean_interval(logs, unit.shared)).tolist())
     words = f"ratio of errors without {jobs['missing'].iloc[0]}, {arm} / {other}, below 1{by(unit.words)}"
     verdict = below(decisive(interval, len(logs), unit.words), 1.0)
+    verdict = OTHER_SAMPLES if on_other_samples_without(jobs, fused) else verdict
     return Goal(words, float(np.exp(logs.mean())), interval, verdict)
+
+
+def on_other_samples_without(first: Any, second: Any) -> bool:
+    """Returns whether two arms may have been scored on other samples where modalities are missing, as
+    `claims.on_other_samples`. first, second: their jobs."""
+    unread, read = dict[str, Any](), dict[str, set[str]]()
+    for name, own in {"first": first, "second": second}.items():
+        counted = own.assign(missing_unread=own.get("missing_unread", np.nan))
+        unread[name] = counted.groupby("seed")["missing_unread"].mean()
+        read[name] = set(own["read"].iloc[0]) - set(own["missing"].iloc[0])
+    return on_other_samples(pd.DataFrame(unread), read)
 
 
 def by(unit: str) -> str:

@@ -40,6 +40,33 @@ def test_nothing_is_claimed_without_ground() -> None:
     assert set(few.values()) == {UNDECIDED}
 
 
+def test_nothing_is_claimed_of_arms_that_were_scored_on_other_samples() -> None:
+    """Of two arms with other modalities as many unread samples may be others; of one modality they are the same."""
+
+    def found(jobs: pd.DataFrame) -> dict[str, str]:
+        return verdicts(jobs.assign(read=jobs["read"].where(jobs["arm"] != "none-tva", "tva")))
+
+    own = ERRORS | {"none-tva": 1.2}
+    jobs = jobs_of(own, R2 | {"none-tva": None}, unread=0.0)
+    assert found(jobs)["fusion cyclic-t-v-a"] == HOLDS
+    fewer = found(jobs.assign(unread=np.where(jobs["arm"] == "none-tva", 0.0, 3.0)))
+    assert fewer.pop("fusion cyclic-t-v-a") == claims.OTHER_SAMPLES
+    assert fewer["none cyclic-t-v"] == fewer["fewer cyclic-t-v-a"] == HOLDS
+    assert found(jobs.assign(unread=3.0))["fusion cyclic-t-v-a"] == claims.OTHER_SAMPLES
+    anew = jobs.assign(unread=jobs["seed"] * np.where(jobs["arm"] == "none-tva", 0, 1))
+    assert found(anew)["none cyclic-t-v"] == HOLDS
+    one = anew[(anew["seed"] == 0) | (anew["arm"] != "none-tva")]  # a seed without unread samples is the only pair
+    assert found(one)["fusion cyclic-t-v-a"] == UNDECIDED
+    assert "other_samples" not in claims.paired_of(labels.labelled(jobs), tables.means_of(labels.labelled(jobs)))
+
+
+@pytest.mark.parametrize(("unread", "verdict"), [(0.0, HOLDS), (2.0, claims.OTHER_SAMPLES)])
+def test_a_bar_may_be_scored_on_other_samples(unread: float, verdict: str) -> None:
+    jobs = jobs_of({"none-t": 0.9}, unread=0.0, bar="audio", bar_error=1.5, bar_mae=1.5, bar_unread=unread)
+    assert verdicts(jobs)["bar none-t"] == verdict
+    assert verdicts(jobs.drop(columns="bar_unread"))["bar none-t"] == HOLDS  # jobs of before do not say it
+
+
 def test_every_arm_is_seen_beside_arms_that_exist() -> None:
     pairs = claims.pairs_of([*ARMS, "tfidf"], ["tfidf"])
     named = {pair for pair in pairs if pair.control not in ("bar", "settings")}

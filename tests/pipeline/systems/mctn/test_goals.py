@@ -51,6 +51,19 @@ def test_predictions_have_to_be_the_same_to_the_last_bit_whatever_others_hold() 
     np.testing.assert_allclose(table.loc[1, ["value", "low", "high"]].tolist(), 0.5)
 
 
+def test_nothing_is_claimed_of_other_samples_that_are_left_without_some_modalities() -> None:
+    jobs = labels.labelled(jobs_of({"none-a": 1.0}, {"none-a": None}, read="a", missing_error=1.0, missing_unread=2.0))
+    chance = np.random.default_rng(0).random(len(jobs))
+    fused = jobs.assign(arm="none-tva", read="tva", missing_error=2 + chance)
+
+    def verdict(unread: float, missing: str) -> str:
+        table = pd.concat([jobs.assign(missing=missing), fused.assign(missing=missing, missing_unread=unread)])
+        return goals.goals_of(table, pd.DataFrame())["verdict"].item()
+
+    assert verdict(2.0, "tv") == HOLDS
+    assert verdict(1.0, "tv") == verdict(2.0, "t") == claims.OTHER_SAMPLES  # of audio and video as many may be others
+
+
 def test_the_goal_of_three_modalities_is_that_a_third_helps() -> None:
     named = labels.labelled(jobs_of(three=True))
     table = goals.goals_of(named, claims.paired_of(named, tables.means_of(named))).set_index("goal")

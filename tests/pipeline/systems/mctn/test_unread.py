@@ -47,6 +47,7 @@ def test_they_count_for_nothing_in_scores_of_networks_and_baselines(capsys: pyte
     labels, others = data.test.labels.numpy(), np.delete(np.arange(10), SILENT)
     bar = fit_baseline("audio", data).outputs
     assert bar_of("audio", data)["bar_mae"] == pytest.approx(np.abs(bar - labels)[others].mean())
+    assert bar_of("audio", data)["bar_unread"] == 2
     for outputs in (found.outputs, bar):
         assert np.flatnonzero(np.isnan(outputs)).tolist() == SILENT
     assert found.scores["test_mae"] == pytest.approx(np.abs(found.outputs - labels)[others].mean())
