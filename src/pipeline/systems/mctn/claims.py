@@ -131,7 +131,7 @@ def unread_of(jobs: Any, means: Any) -> pd.DataFrame:
     return table.reindex(columns=means["arm"])
 
 
-def on_other_samples(unread: pd.DataFrame, read: Any) -> bool:
+def on_other_samples(unread: Any, read: Any) -> bool:
     """Returns whether two arms may have been scored on other samples: whether under a seed that both have one of them
     left out more samples than the other, or as many where they read other modalities. unread: their columns of
     `unread_of`; read: the letters of what each arm reads."""
