@@ -266,7 +266,9 @@ def test_jobs_whose_errors_are_of_pieces_of_unlike_vocabularies_have_no_best(cli
     log_best(sweep, children, FORECASTS, tested=False, whole=True)
     assert not [name for name in client.get_run(sweep.id).data.tags if name.startswith("best")]
     assert best_in_words(client, children, FORECASTS) == (
-        "no best on walks: the jobs have unlike vocabularies (vocabulary.pieces), whose errors cannot be compared"
+        "no best on walks: the jobs have unlike vocabularies (vocabulary.pieces), whose errors cannot be compared\n"
+        "best on walks vocabulary.pieces=1000: c-3.0, validation error 3\n"
+        "best on walks vocabulary.pieces=2000: c-4.0, validation error 4"
     )
 
 
