@@ -2,7 +2,8 @@
 
 A block is some queries in the order of a plan; all of them attend to the union of their keys, and a mask takes out what
 is not theirs. Blocks of equal size are one call of PyTorch's attention. Nothing is gathered for a single query, so that
-time and memory grow linearly with the tokens.
+time and memory grow linearly with the tokens. A short document whose blocks would have most of its tokens as keys is
+one block: dense attention with a mask.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from models.sequence.pieces import AttentionByPieces, Piece, pieces_of
 
 BLOCK = 64  # queries
 UNION = 16  # keys of a block are rounded up to a multiple of this, so that more blocks have the same size
+ONE_BLOCK = 1024  # tokens up to which a document may be one block, see `one_is_faster`
+LEAST_SHARE = 0.5  # of all pairs: with fewer of them, blocks were as fast at 512 tokens and faster above
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,9 @@ class Plan:
         the gradient then.
         """
         if query.device.type == "cpu":
-            return AttentionByPieces.apply(query, key, value, self.pieces)
+            first, *others = self.pieces
+            whole = not others and first.is_all_of(self.count)
+            return first.attend(query, key, value) if whole else AttentionByPieces.apply(query, key, value, self.pieces)
         return self.attend_at_once(query, key, value)
 
     @cached_property
@@ -90,10 +95,9 @@ class Plan:
         """Returns the blocks of all groups, a few at a time."""
         again = torch.ones(len(self.queries), dtype=torch.bool)
         again[self.places] = False
-        return [
-            piece for group, twice in zip(self.groups, self.split(again, 1), strict=True)
-            for piece in pieces_of(*group, twice)
-        ]  # fmt: skip
+        shared = torch.bincount(self.keys)[self.keys] > 1
+        sides = zip(self.groups, self.split(again, 1), self.split(shared, 2), strict=True)
+        return [piece for group, twice, other in sides for piece in pieces_of(*group, twice, other)]
 
     def attend_at_once(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Returns the same by one call for all blocks of a size, on any device."""
@@ -129,11 +133,13 @@ def starts_of(counts: Sequence[int]) -> list[int]:
     return [0, *accumulate(counts)]
 
 
-def plan(keys: Keys, order: np.ndarray, *, block: int = BLOCK) -> Plan:
+def plan(keys: Keys, order: np.ndarray, *, block: int = BLOCK, one_block: int = ONE_BLOCK) -> Plan:
     """Returns how attention to these keys is computed.
 
     order: the tokens, those with like keys beside one another, see `models.sequence.orders`. block: how many queries
-    share their keys. Raises ValueError for a query without a key.
+    share their keys. one_block: tokens up to which a document may be one block of all queries and all keys in the order
+    of the text, which is dense attention with a mask, where `one_is_faster`. Raises ValueError for a query without a
+    key.
     """
     counts = np.diff(keys.offsets)
     if not counts.all():
@@ -144,8 +150,21 @@ def plan(keys: Keys, order: np.ndarray, *, block: int = BLOCK) -> Plan:
         size = min(-(-len(union) // UNION) * UNION, keys.count)
         queries = np.concatenate([rows, np.repeat(rows[:1], block - len(rows))]) if size < keys.count else rows
         by_size.setdefault((len(queries), size), []).append(block_of(keys, queries, union, size))
+    if one_is_faster(sum(len(each) * rows * size for (rows, size), each in by_size.items()), keys.count, one_block):
+        own = np.arange(keys.count)
+        by_size = {(keys.count, keys.count): [block_of(keys, own, own, keys.count)]}
     stacked = [[torch.from_numpy(np.stack(part)) for part in zip(*each, strict=True)] for each in by_size.values()]
     return Plan.of(stacked, keys.count)
+
+
+def one_is_faster(pairs: int, count: int, one_block: int) -> bool:
+    """Returns whether one block of all n tokens takes less time than blocks with so many pairs of a query and a key.
+
+    It is so from n² max(½, n / one_block) pairs on. A pair costs less in one block: the kernel takes 64 of its queries
+    at once, and 32 of a block of 64; and nothing is gathered. The bound is what was measured: half of all pairs at 512
+    tokens, seven tenths at 768. one_block: 0 for never.
+    """
+    return count <= one_block and pairs >= max(LEAST_SHARE, count / one_block) * count**2
 
 
 def blocks_of(counts: np.ndarray, order: np.ndarray, block: int) -> list[np.ndarray]:

@@ -28,7 +28,7 @@ from models.sequence.patterns import (
     WindowRandom,
     keys_of,
 )
-from models.sequence.plans import Plan, plan
+from models.sequence.plans import ONE_BLOCK, Plan, one_is_faster, plan
 from page_layouts import layout
 
 PATTERNS = (Full(), SlidingWindow(6), WindowRandom(4, 1), Distance(5), DistanceWindow(5, 4), SpatialWindow(20.0, 10.0))
@@ -36,11 +36,10 @@ COUNTS = (1, 2, 15, 16, 17, 60)
 CHANCE = np.random.default_rng(0)
 
 
-def planned(pattern: Pattern, count: int, *, seed: int = 0, block: int = 16) -> Plan:
+def planned(pattern: Pattern, count: int, *, seed: int = 0, one_block: int = 0) -> Plan:
     place = layout(count, seed=seed)
-    return plan(
-        keys_of(pattern, place, np.random.default_rng(seed)), page_order(place.centres, leaf=block), block=block
-    )
+    keys, order = keys_of(pattern, place, np.random.default_rng(seed)), page_order(place.centres, leaf=16)
+    return plan(keys, order, block=16, one_block=one_block)
 
 
 def in_pairs(count: int, *, neighbours: int = 5, seed: int = 0) -> PairedPlan:
@@ -69,10 +68,11 @@ def values_and_gradients(attention: Callable[..., Tensor], parts: tuple[Tensor, 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 5e-6)])
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+@pytest.mark.parametrize("one_block", [0, ONE_BLOCK])
 def test_a_plan_is_dense_attention_with_its_mask(
-    pattern: Pattern, count: int, dtype: torch.dtype, tolerance: float
+    one_block: int, pattern: Pattern, count: int, dtype: torch.dtype, tolerance: float
 ) -> None:
-    made, parts = planned(pattern, count), drawn(count, dtype)
+    made, parts = planned(pattern, count, one_block=one_block), drawn(count, dtype)
     allowed = torch.from_numpy(keys_of(pattern, layout(count), np.random.default_rng(0)).matrix().toarray() > 0)
     assert torch.equal(made.dense(), allowed)
     expected = values_and_gradients(lambda *given: dense_attention(allowed, *given), parts)
@@ -102,6 +102,56 @@ def test_pieces_are_of_several_blocks_or_of_one_with_many_keys(monkeypatch: pyte
     for _, values in found[1:]:
         for own, other in zip(values, found[0][1], strict=True):
             torch.testing.assert_close(own, other, rtol=1e-12, atol=1e-12)
+
+
+def blocks_of(pattern: Pattern, count: int, **how: int) -> set[tuple[int, ...]]:
+    return {tuple(allowed.shape) for allowed in planned(pattern, count, **how).allowed}
+
+
+def test_short_documents_with_many_keys_are_one_block() -> None:
+    assert blocks_of(Full(), 60, one_block=60) == {(1, 60, 60)}
+    assert (1, 60, 60) not in blocks_of(Full(), 60, one_block=59)
+    assert blocks_of(Distance(40), 60, one_block=ONE_BLOCK) == {(1, 60, 60)}
+    few = SlidingWindow(2, global_tokens=())
+    assert blocks_of(few, 100, one_block=ONE_BLOCK) == blocks_of(few, 100)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "count", "expected"),
+    [
+        (512**2 // 2, 512, True),
+        (512**2 // 2 - 1, 512, False),
+        (64**2 // 2 - 1, 64, False),
+        (3 * 768**2 // 4, 768, True),
+        (3 * 768**2 // 4 - 1, 768, False),
+        (1024**2, 1024, True),
+        (1025**2, 1025, False),
+    ],
+)
+def test_the_longer_a_document_the_more_pairs_make_it_one_block(pairs: int, count: int, expected: bool) -> None:
+    assert one_is_faster(pairs, count, ONE_BLOCK) == expected
+    assert not one_is_faster(pairs, count, 0)
+
+
+def test_keys_of_a_block_that_are_its_queries_may_be_those_of_another() -> None:
+    allowed, parts = torch.zeros(32, 32, dtype=torch.bool), drawn(32)
+    allowed[:, :16] = allowed[16:] = True
+    rows, columns = (side.numpy() for side in allowed.nonzero().unbind(1))
+    made = plan(Keys.of_pairs(rows, columns, 32), reading_order(32), block=16, one_block=0)
+    assert sorted(tuple(each.shape) for each in made.allowed) == [(1, 16, 16), (1, 16, 32)]
+    expected = values_and_gradients(lambda *given: dense_attention(allowed, *given), parts)
+    for own, other in zip(values_and_gradients(made.attend, parts), expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("one_block", [0, ONE_BLOCK])
+def test_numbers_of_a_head_need_not_be_beside_one_another(one_block: int) -> None:
+    first, second = (planned(SlidingWindow(16), count, one_block=one_block) for count in (60, 17))
+    made, parts = Plan.joined([first, second]), drawn(77)
+    strewn = [part.detach().permute(1, 2, 0).contiguous().permute(2, 0, 1).requires_grad_() for part in parts]
+    expected = torch.autograd.grad(made.attend(*parts).sum(), parts)
+    for own, other in zip(torch.autograd.grad(made.attend(*strewn).sum(), strewn), expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-12, atol=1e-12)
 
 
 def test_a_full_plan_is_attention_without_a_mask() -> None:
@@ -139,18 +189,28 @@ def test_pairs_are_neighbours_of_the_page_with_neighbours_in_the_text() -> None:
     assert keys.of(0).tolist() == values.of(0).tolist() == list(range(30))
 
 
-@pytest.mark.parametrize("paired", [False, True])
-def test_documents_end_to_end_do_not_see_one_another(paired: bool) -> None:
-    counts = (17, 3, 40)
-    one: Any = (lambda count, seed: in_pairs(count, seed=seed)) if paired else (
-        lambda count, seed: planned(DistanceWindow(5, 4), count, seed=seed)
-    )  # fmt: skip
-    plans = [one(count, seed) for seed, count in enumerate(counts)]
-    together, parts = (PairedPlan if paired else Plan).joined(plans), drawn(sum(counts))
+ONE: dict[str, Callable[[int, int], Any]] = {
+    "blocks": lambda count, seed: planned(DistanceWindow(5, 4), count, seed=seed),
+    "one block each": lambda count, seed: planned(DistanceWindow(5, 4), count, seed=seed, one_block=ONE_BLOCK),
+    "one block of the first": lambda count, seed: planned(DistanceWindow(5, 4), count, seed=seed, one_block=30),
+    "pairs": lambda count, seed: in_pairs(count, seed=seed),
+}
+
+
+@pytest.mark.parametrize("form", ONE)
+def test_documents_end_to_end_do_not_see_one_another(form: str) -> None:
+    counts = (17, 3, 40, 17)
+    plans = [ONE[form](count, seed) for seed, count in enumerate(counts)]
+    together, parts = (PairedPlan if form == "pairs" else Plan).joined(plans), drawn(sum(counts))
     split = [part.split(counts) for part in parts]
-    alone = torch.cat([each.attend(*own) for each, own in zip(plans, zip(*split, strict=True), strict=True)])
+
+    def alone(*_: Tensor) -> Tensor:
+        return torch.cat([each.attend(*own) for each, own in zip(plans, zip(*split, strict=True), strict=True)])
+
+    expected = values_and_gradients(alone, parts)
+    for own, other in zip(values_and_gradients(together.attend, parts), expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-12, atol=1e-12)
     found = together.attend(*parts)
-    torch.testing.assert_close(found, alone, rtol=1e-12, atol=1e-12)
     for gradient in torch.autograd.grad(found[: counts[0]].sum(), parts):
         assert not gradient[counts[0] :].any()
 

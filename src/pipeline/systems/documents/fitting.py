@@ -47,7 +47,7 @@ from pipeline.systems.documents.scores import (
 WEIGHTS, FINETUNE = "weights.npz", "finetune"
 CLIP = 1.0
 MOST_TOKENS = 8192  # of a batch that nobody chose
-VERSION = 4  # of how hidden tokens are learned, raised where the same settings give other weights
+VERSION = 5  # of how hidden tokens are learned, raised where the same settings give other weights
 ALL_EPOCHS = 10**9  # as many as the steps want
 
 
