@@ -98,7 +98,9 @@ class PairedPlan:
 
         query, key, value: (token, head, width).
         """
-        found = [in_block(query, key, value, each) for each in self.blocks]
+        sides = zip((query, key, value), zip(*(block[:3] for block in self.blocks), strict=True), strict=True)
+        gathered = [part.index_select(0, torch.cat(rows)).split([*map(len, rows)]) for part, rows in sides]
+        found = [in_block(*parts) for parts in zip(*gathered, self.blocks, strict=True)]
         return torch.cat(found).index_select(0, self.places)
 
     def to(self, device: torch.device) -> PairedPlan:
@@ -132,9 +134,8 @@ def columns_of(lists: Keys, rows: np.ndarray, present: np.ndarray) -> tuple[Tens
 
 
 def in_block(query: Tensor, key: Tensor, value: Tensor, block: PairedBlock) -> Tensor:
-    """Returns what the queries of a block find, (query, head, width)."""
-    sides = zip((query, key, value), block[:3], strict=True)
-    own, keys, values = (part.index_select(0, rows).transpose(0, 1) for part, rows in sides)
+    """Returns what the queries of a block find, (query, head, width). query, key, value: of its own tokens."""
+    own, keys, values = (part.transpose(0, 1) for part in (query, key, value))
     scores = own @ keys.transpose(1, 2) / own.shape[-1] ** 0.5
     heads = len(scores)
     ranked = scores.gather(2, block.key_columns.expand(heads, -1, -1))
