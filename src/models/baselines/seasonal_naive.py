@@ -20,7 +20,8 @@ class SeasonalNaive(nn.Module):
 
     The state is a ring of `season` rows (batch, d, season), the place of its oldest (batch, 1), and how many were seen
     (batch, 1), counted from the first of which anything was observed. A row that is as that of a season ago, such as
-    any forecast, moves the place alone: no copy.
+    any forecast, moves the place alone: no copy. `last_value_until` is the number of rows from which on the forecast is
+    that of a season ago and no longer the last value.
     Source: Hyndman and Athanasopoulos, "Forecasting: principles and practice", section 5.2.
     Raises ValueError for a season below 1.
     """
@@ -30,7 +31,7 @@ class SeasonalNaive(nn.Module):
         if season < 1:
             raise ValueError(f"a season has at least 1 step, got {season}")
         self.architecture = {"dimension": dimension, "season": season}
-        self.season = self.history = season
+        self.season = self.history = self.last_value_until = season
         self.origin: Tensor
         self.register_buffer("origin", torch.zeros(dimension))
 

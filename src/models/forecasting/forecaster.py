@@ -74,7 +74,10 @@ class Forecaster:
         Raises ValueError for a model without intervals, and as `models.forecasting.intervals.Intervals.radius` does.
         """
         if self.intervals is None:
-            raise ValueError("this model has no intervals: it is of an older version, or its forecasts diverged")
+            raise ValueError(
+                "this model has no intervals: it is of an older version, its forecasts diverged, or its validation "
+                "part was too short"
+            )
         return self.intervals.radius(coverage, horizon)
 
     @property

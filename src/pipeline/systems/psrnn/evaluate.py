@@ -12,7 +12,6 @@ from torch import Tensor
 from data.tables.sequences import SOURCE as TABLE
 from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, with_padding_observed
 from models.forecasting.horizons import horizon_errors
-from models.forecasting.intervals import Intervals
 from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
 from pipeline.job.study import Study
@@ -21,7 +20,15 @@ from pipeline.systems.psrnn.baselines import baselines, season_of
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.divergence import NAIVE, diverged_models, diverged_tags
 from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation
-from pipeline.systems.psrnn.intervals import calibrated_horizons, intervals_of, log_forecast, log_intervals
+from pipeline.systems.psrnn.intervals import (
+    Calibration,
+    calibrated_horizons,
+    intervals_of,
+    log_forecast,
+    log_intervals,
+    own_from,
+    scored_behind,
+)  # fmt: skip
 from pipeline.systems.psrnn.load import Loaded, forecaster_of, scored_settings
 from pipeline.systems.psrnn.refine import Trained
 from pipeline.systems.psrnn.windows import log_windows, rows_of_day
@@ -77,18 +84,21 @@ def evaluate(
 
 def validate(
     models: Mapping[str, SequenceModel], loaded: Loaded, scoring: Any
-) -> tuple[dict[str, list[int]], Intervals | None]:
+) -> tuple[dict[str, list[int]], Calibration]:
     """Returns two results of forecasts on the validation part. The first names the models that diverge there, with
     their horizons; the naive models are not looked at. The second holds the intervals of the run's model, which is the
-    first of the models; None where it has none (`intervals_of`)."""
+    first of the models, or why it has none (`intervals_of`). They are calibrated on its own forecasts, see
+    `own_from`."""
     part, own_table = loaded.parts.validation, loaded.dataset.source.startswith(TABLE)
-    longest, most = calibrated_horizons(part, scoring, further=own_table)
     main, asked = next(iter(models)), reachable_horizons(part, scoring)
+    wants = own_from(models[main])
+    longest, most = calibrated_horizons(part, scoring, further=own_table, wants=wants)
     forecast = {name: model for name, model in models.items() if name == main or name not in NAIVE}
     validated = evaluate(forecast, part, loaded.dataset.validation.lengths, scoring, every=most)
     checked = {name: {h: errors[h] for h in asked} for name, errors in validated.squared.items() if name not in NAIVE}
-    of_main = [validated.squared[main][horizon] for horizon in range(1, most + 1)]
-    return diverged_models(checked, part), intervals_of(of_main, loaded.own, longest=longest)
+    of_main = scored_behind({h: validated.squared[main][h] for h in range(1, most + 1)}, part, wants)
+    calibration = intervals_of([*of_main.values()], loaded.own, longest=longest, wants=wants)
+    return diverged_models(checked, part), calibration
 
 
 def evaluate_stage(
@@ -104,10 +114,11 @@ def evaluate_stage(
         evaluation = evaluate(models, loaded.parts.test, loaded.dataset.test.lengths, scoring)
         report.log_metrics(run, evaluation, loaded.own)
         log_windows(run, model, loaded.parts.test, scoring.window, day=rows_of_day(loaded.dataset.test))
-        diverged, intervals = validate(models, loaded, scoring)
+        diverged, calibration = validate(models, loaded, scoring)
         run.tags(diverged_tags(diverged, main=name))
-        log_intervals(run, intervals, evaluation, loaded.own, full=study.full)
-        evaluated = Evaluated(evaluation, season, forecaster_of(model, loaded.own, intervals), diverged)
+        own = scored_behind(evaluation.squared[name], loaded.parts.test, own_from(model))
+        log_intervals(run, calibration, evaluation._replace(squared={name: own}), loaded.own, full=study.full)
+        evaluated = Evaluated(evaluation, season, forecaster_of(model, loaded.own, calibration.intervals), diverged)
         if study.full:
             report.log_evaluation(run, evaluated, loaded.dataset, loaded.own, title=study.title)
             log_forecast(run, evaluated.forecaster, loaded.dataset, most=max(scoring.horizons), title=study.title)

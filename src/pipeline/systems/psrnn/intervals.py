@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 
 from data.base import Dataset
 from models.forecasting.conformal import share_inside
-from models.forecasting.filtering import MaskedSequences
-from models.forecasting.forecaster import Forecaster
+from models.forecasting.filtering import MaskedSequences, rows_before
+from models.forecasting.forecaster import Forecaster, beneath
 from models.forecasting.horizons import FORECAST_BYTES
 from models.forecasting.intervals import Intervals, calibrate
 from models.runtime.threads import threads_for
@@ -28,15 +29,43 @@ FURTHER = 2  # times the longest of evaluate.horizons: as far as intervals of on
 MOST_NUMBERS = 2**26  # residuals kept at once; longer horizons than fit are not calibrated
 
 
-def calibrated_horizons(part: MaskedSequences, settings: Any, *, further: bool) -> tuple[int, int]:
+class Calibration(NamedTuple):
+    """Holds the intervals of the run's model. Where it has none, `intervals` is None and `lacking` says why."""
+
+    intervals: Intervals | None
+    lacking: str = ""
+
+
+def own_from(model: Any) -> int:
+    """Returns how many rows a model has to see before its forecasts are its own: `last_value_until` of the model, or of
+    the one beneath its readout; 0 where it has no such number.
+
+    Lower autoregressions that stand in for lags (`models.forecasting.start_up`) are fitted with the model and count as
+    its own forecasts. The last value is another model's.
+    """
+    return int(getattr(beneath(model), "last_value_until", 0))
+
+
+def scored_behind(squared: Mapping[int, Tensor], part: MaskedSequences, rows: int) -> dict[int, Tensor]:
+    """Returns errors by horizon, each (sequence, time, feature), NaN where fewer than `rows` rows of the sequence come
+    before the forecast, see `rows_before`."""
+    if not rows:
+        return dict(squared)
+    early = (rows_before(part.mask) < rows).unsqueeze(2)
+    return {horizon: errors.masked_fill(early, torch.nan) for horizon, errors in squared.items()}
+
+
+def calibrated_horizons(part: MaskedSequences, settings: Any, *, further: bool, wants: int = 0) -> tuple[int, int]:
     """Returns two horizons. The first is the longest horizon asked for that the validation part is long enough for and
     whose residuals can be kept. The second is the horizon up to which intervals are calibrated.
 
     The second is the first, or up to `FURTHER` times the horizon asked for where `further` says so and the forecasts
     are few enough to be made all at once, as then the others stay what they are to the last digit.
+
+    wants: rows before the first forecast that is calibrated on, see `own_from`; `evaluate.first_step` if that is more.
     """
     asked, numbers = max(settings.horizons), part.values.numel()
-    reach = min(part.values.shape[1] - settings.first_step, MOST_NUMBERS // numbers)
+    reach = min(part.values.shape[1] - max(settings.first_step, wants), MOST_NUMBERS // numbers)
     at_once = FORECAST_BYTES // (numbers * part.values.element_size())
     longest = max(1, min(asked, reach))
     return longest, max(longest, min(FURTHER * asked, reach, at_once)) if further else longest
@@ -55,15 +84,23 @@ def before_divergence(residuals: np.ndarray, *, longest: int) -> np.ndarray | No
     return None if known < longest else residuals[:, :known]
 
 
-def intervals_of(squared: Sequence[Tensor], own: OwnUnits, *, longest: int) -> Intervals | None:
+def intervals_of(squared: Sequence[Tensor], own: OwnUnits, *, longest: int, wants: int = 0) -> Calibration:
     """Returns the radii of the residuals of forecasts for 1, 2, … steps ahead, made from every step of the validation
     part.
 
-    squared: errors of each horizon (sequence, time, feature), NaN where not scored. The result is None where a forecast
-    for one of the first `longest` horizons diverged: no interval can be told then.
+    squared: errors of each horizon (sequence, time, feature), NaN where not scored. wants: rows before the first
+    of them. There are no intervals where a forecast for one of the first `longest` horizons diverged, or where too few
+    forecasts were scored for the radius of any coverage.
     """
     kept = before_divergence(own_residuals(squared, own), longest=longest)
-    return None if kept is None else calibrate(kept)
+    if kept is None:
+        return Calibration(None, "a forecast of the validation part diverged")
+    intervals = calibrate(kept)
+    if not np.isfinite(intervals.radii).any():
+        return Calibration(
+            None, f"no scored row of the validation part has the {wants} rows before it that the model wants"
+        )
+    return Calibration(intervals)
 
 
 def coverage_table(intervals: Intervals, evaluation: Evaluation, own: OwnUnits) -> pd.DataFrame:
@@ -113,14 +150,15 @@ def mean_row(
     return f"all {len(radius)}", "standard deviations", mean, calibrated_on[finite].min(), share, scored[finite].sum()
 
 
-def log_intervals(run: Run, intervals: Intervals | None, evaluation: Evaluation, own: OwnUnits, *, full: bool) -> None:
+def log_intervals(run: Run, calibration: Calibration, evaluation: Evaluation, own: OwnUnits, *, full: bool) -> None:
     """Logs the table (if `full`), and what share of the test forecasts the intervals of `SHOWN_COVERAGE` hold.
 
     Where there are no intervals, a tag and a warning say so.
     """
+    intervals, lacking = calibration
     if intervals is None:
-        run.tags({"intervals": "none: a forecast of the validation part diverged"})
-        warnings.warn("a forecast of the validation part diverged, so the model has no intervals", stacklevel=2)
+        run.tags({"intervals": f"none: {lacking}"})
+        warnings.warn(f"{lacking}, so the model has no intervals", stacklevel=2)
         return
     run.tags({"intervals": f"{intervals.radii.shape[1]} steps"})
     table = coverage_table(intervals, evaluation, own)

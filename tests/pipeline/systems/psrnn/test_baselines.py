@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
-from logged import only_run
+from logged import only_run, table
 
 
 @pytest.fixture
@@ -64,6 +64,23 @@ def test_the_run_s_own_seasonal_model_is_not_replaced_by_the_baseline(run_pipeli
     assert run.data.tags["season"] == "5"
     assert "season of 24" not in result.out
     assert run.data.metrics["evaluate/test_mse"] > 1
+
+
+def test_intervals_of_a_long_season_are_calibrated_and_measured_a_season_after_the_start(
+    run_pipeline, client, hourly
+) -> None:
+    """The validation and the test part have 48 and 96 rows; with fewer than a season the model is the last value."""
+    result = run_pipeline(*QUICK, f"data.path={hourly}", "model=seasonal_naive", "model.season=40")
+    assert result.status == 0, result.err
+    intervals = table(only_run(client), "evaluate/intervals.csv")
+    shown = intervals[(intervals["coverage"] == 0.5) & (intervals["horizon"] == 1)]
+    values = pd.read_csv(hourly, **EXACT).to_numpy()
+    own, tested = (np.abs(part[40:] - part[:-40]) for part in (values[336:384], values[384:]))
+    radius = np.sort(own, 0)[4]  # ⌈9 · 0.5⌉ = 5
+    assert shown["calibrated_on"].tolist() == [8, 8]
+    assert shown["radius"].tolist() == pytest.approx(radius, rel=1e-9)
+    assert shown["scored"].tolist() == [56, 56]
+    assert shown["inside"].tolist() == pytest.approx((tested <= radius).mean(0))
 
 
 def test_the_model_before_refinement_is_named_where_there_was_refinement(run_pipeline, hourly) -> None:

@@ -12,14 +12,18 @@ import torch
 
 from data.base import Dataset, Sequences
 from models.baselines.autoregression import Autoregression
+from models.baselines.seasonal_naive import SeasonalNaive
 from models.forecasting.filtering import MaskedSequences, State, filter_sequences
 from models.forecasting.intervals import Intervals, calibrate
+from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.rolling import roll
+from models.forecasting.start_up import StartUp
 from oracles import final_state
 from pipeline.systems.psrnn.evaluate import evaluate, validate
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.intervals import (
     SHOWN_COVERAGE,
+    Calibration,
     calibrated_horizons,
     coverage_table,
     intervals_of,
@@ -57,7 +61,7 @@ def test_a_horizon_that_the_test_part_never_scores_has_no_share() -> None:
     assert shown["radius"].tolist() == [90.0, 90.0]
     assert shown["inside"].tolist() == pytest.approx([0.5, math.nan], nan_ok=True)
     run: Any = Recorder()
-    log_intervals(run, intervals, evaluation, own, full=False)
+    log_intervals(run, Calibration(intervals), evaluation, own, full=False)
     assert run.metrics == {"evaluate/coverage_90": 0.5}
 
 
@@ -82,7 +86,7 @@ def intervals_on(
     longest, most = calibrated_horizons(part, asked, further=further)
     lengths = torch.full((len(part.values),), part.values.shape[1])
     errors = evaluate({"model": model}, part, lengths, asked, every=most).squared["model"]
-    return intervals_of([errors[horizon] for horizon in range(1, most + 1)], own, longest=longest)
+    return intervals_of([errors[horizon] for horizon in range(1, most + 1)], own, longest=longest).intervals
 
 
 @pytest.fixture
@@ -143,17 +147,58 @@ def test_intervals_of_a_table_reach_twice_as_far_and_the_others_stay(length: int
     np.testing.assert_array_equal(long.radii[:, : short.radii.shape[1]], short.radii)
 
 
+def drawn(length: int) -> Any:
+    """Loaded data whose validation part is one sequence of noise, (1, length, 2)."""
+    values = torch.randn(1, length, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    dataset = SimpleNamespace(source="drawn", validation=SimpleNamespace(lengths=torch.tensor([length])))
+    parts = SimpleNamespace(validation=MaskedSequences(values, mask, mask))
+    return SimpleNamespace(parts=parts, dataset=dataset, own=metres(["x", "y"], scale=torch.ones(2)))
+
+
+def seasonal(*, beneath_readout: bool) -> Any:
+    """A seasonal naive model of 24 rows, by itself or until a readout of 30 lags is read."""
+    model = SeasonalNaive(dimension=2, season=24).double()
+    return (
+        GroupedReadout(model, dimension=2, lags=30, traces=[], count=0, horizons=1).double()
+        if beneath_readout
+        else model
+    )
+
+
+@pytest.mark.parametrize("beneath_readout", [False, True])
+def test_a_seasonal_naive_model_is_calibrated_on_forecasts_a_season_after_the_start(beneath_readout: bool) -> None:
+    loaded, asked = drawn(29), SimpleNamespace(horizons=[1, 3, 20], first_step=2)
+    _, (found, _) = validate({"seasonal_naive": seasonal(beneath_readout=beneath_readout)}, loaded, asked)
+    values = loaded.parts.validation.values[0].numpy()
+    expected = np.abs(values[24:] - values[:5])
+    assert found is not None
+    assert found.scored[:, 0].tolist() == [5, 4, 3, 2, 1]
+    np.testing.assert_allclose(found.radius(0.8, 1)[0], np.sort(expected, 0)[4], rtol=1e-12)
+
+
+def test_a_seasonal_naive_model_has_no_intervals_where_no_row_has_a_season_before_it() -> None:
+    loaded, asked = drawn(24), SimpleNamespace(horizons=[1, 3], first_step=2)
+    _, calibration = validate({"seasonal_naive": seasonal(beneath_readout=False)}, loaded, asked)
+    tags: dict[str, str] = {}
+    run: Any = SimpleNamespace(tags=tags.update)
+    said = "no scored row of the validation part has the 24 rows before it that the model wants"
+    with pytest.warns(UserWarning, match=f"^{said}, so the model has no intervals$"):
+        log_intervals(run, calibration, Evaluation({}, torch.zeros(0)), loaded.own, full=True)
+    assert (calibration.intervals, tags) == (None, {"intervals": f"none: {said}"})
+
+
+def test_a_model_for_which_lower_autoregressions_stand_in_is_calibrated_from_the_first_scored_row() -> None:
+    model = Autoregression(dimension=2, order=24).double()
+    model.start_up = StartUp(dimension=2, orders=[0, 1], history=24).double()
+    _, (found, _) = validate({"var": model}, drawn(29), SimpleNamespace(horizons=[1], first_step=2))
+    assert found is not None
+    assert found.scored.tolist() == [[27, 27]]
+
+
 @pytest.mark.parametrize("main", ["psrnn", "last_value"])
 def test_each_model_filters_the_validation_part_once(main: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For intervals and divergence alike; a naive model that is not the run's own does not."""
-    values = torch.randn(1, 60, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    mask = torch.ones_like(values, dtype=torch.bool)
-    part = MaskedSequences(values, mask, mask)
-    lengths = SimpleNamespace(lengths=torch.tensor([60]))
-    dataset = SimpleNamespace(source="drawn", validation=lengths)
-    loaded: Any = SimpleNamespace(
-        parts=SimpleNamespace(validation=part), dataset=dataset, own=metres(["x", "y"], scale=torch.ones(2))
-    )
     filtered: list[Autoregression] = []
 
     def counted(model: Autoregression, *given: Any) -> Any:
@@ -162,7 +207,7 @@ def test_each_model_filters_the_validation_part_once(main: str, monkeypatch: pyt
 
     monkeypatch.setattr("pipeline.systems.psrnn.evaluate.filter_sequences", counted)
     models = {main: growing(3.0), "var": growing(0.5), "persistence": growing(1.0)}
-    diverged, intervals = validate(models, loaded, SimpleNamespace(horizons=[1, 5], first_step=2))
+    diverged, (intervals, _) = validate(models, drawn(60), SimpleNamespace(horizons=[1, 5], first_step=2))
     assert filtered == [models[main], models["var"]]
     assert diverged == ({"psrnn": [1, 5]} if main == "psrnn" else {})
     assert intervals is not None
@@ -197,11 +242,11 @@ def many(features: int) -> tuple[Any, ...]:
 def test_many_features_share_a_row_and_the_metric_is_that_of_all_of_them(monkeypatch) -> None:
     intervals, evaluation, own = many(21)
     table, joined = Recorder(), Recorder()
-    log_intervals(cast("Any", joined), intervals, evaluation, own, full=False)
+    log_intervals(cast("Any", joined), Calibration(intervals), evaluation, own, full=False)
     one: Any = coverage_table(intervals, evaluation, own)
     monkeypatch.setattr("pipeline.systems.psrnn.intervals.MOST_FEATURES", 21)
     each: Any = coverage_table(intervals, evaluation, own)
-    log_intervals(cast("Any", table), intervals, evaluation, own, full=False)
+    log_intervals(cast("Any", table), Calibration(intervals), evaluation, own, full=False)
     assert (len(one), len(each)) == (4 * 2, 4 * 2 * 21)
     assert table.metrics == pytest.approx(joined.metrics, rel=1e-12)
     assert 0.7 < joined.metrics["evaluate/coverage_90_horizon_2"] < 1
