@@ -8,17 +8,22 @@ from typing import Any, NamedTuple
 from models.baselines.autoregression import fit_autoregressions
 from models.baselines.persistence import Persistence
 from models.baselines.seasonal_naive import seasonal_naive
-from models.forecasting.filtering import SequenceModel
+from models.forecasting.filtering import MaskedSequences, SequenceModel, rows_before
 from models.forecasting.season import find_season
 from pipeline.systems.psrnn.load import Parts
 
 
 class Season(NamedTuple):
     """Holds the length of a season in `steps`, and its `peak`, which is its autocorrelation in the training part; None
-    where the settings name the season."""
+    where the settings name the season.
+
+    early: the share of the scored test rows with fewer than a season of rows before them. The seasonal naive is the
+    last value there.
+    """
 
     steps: int
     peak: float | None = None
+    early: float = 0.0
 
     def __str__(self) -> str:
         why = (
@@ -26,7 +31,15 @@ class Season(NamedTuple):
             if self.peak is None
             else f"the training part's autocorrelation peaks there, {self.peak:.2f}"
         )
-        return f"season of {self.steps} steps ({why})"
+        stands_in = f"; the last value stands in for it in {100 * self.early:.3g} % of the scored rows"
+        return f"season of {self.steps} steps ({why})" + stands_in * (self.early > 0)
+
+
+def share_before(part: MaskedSequences, rows: int) -> float:
+    """Returns the share of the scored rows of a part that have fewer than `rows` rows of their sequence before them,
+    see `rows_before`."""
+    early = rows_before(part.mask) < rows
+    return float(early[part.scored.any(2)].double().mean())
 
 
 def season_of(parts: Parts, settings: Any) -> Season | None:
@@ -38,14 +51,16 @@ def season_of(parts: Parts, settings: Any) -> Season | None:
     """
     reach = parts.test.values.shape[1] - 1
     if settings.season is None:
-        season = find_season(parts.train, most=reach)
-        return None if season is None else Season(*season)
+        found = find_season(parts.train, most=reach)
+        return None if found is None else Season(*found, early=share_before(parts.test, found[0]))
     if settings.season > reach:
         warnings.warn(
             f"evaluate.season={settings.season}: no test sequence is that long; no seasonal naive", stacklevel=2
         )
         return None
-    return Season(settings.season) if settings.season else None
+    if not settings.season:
+        return None
+    return Season(settings.season, early=share_before(parts.test, settings.season))
 
 
 def baselines(parts: Parts, settings: Any, season: Season | None) -> dict[str, SequenceModel]:

@@ -41,6 +41,7 @@ def test_the_seasonal_naive_stands_in_the_table_and_its_season_beneath(run_pipel
     assert metrics["evaluate/test_mse_seasonal_naive_horizon_40"] > 0
     assert result.out.count("seasonal naive: ") == 1
     assert "seasonal naive: season of 24 steps (the training part's autocorrelation peaks there" in result.out
+    assert "); the last value stands in for it in 21.7 % of the scored rows\n" in result.out  # 20 of 92
     assert client.get_experiment(run.info.experiment_id).name == "energy"
     assert "refine=none" in run.info.run_name
     assert note.startswith("| model | one-step test error")
@@ -50,7 +51,9 @@ def test_the_seasonal_naive_stands_in_the_table_and_its_season_beneath(run_pipel
 
 def test_a_season_that_is_named_wins_0_leaves_it_out_and_one_too_long_is_said(run_pipeline, hourly) -> None:
     quick = (*QUICK, f"data.path={hourly}", "tracking=off", "model=var", "evaluate.orders=[]")
-    assert "seasonal naive: season of 7 steps (evaluate.season)" in run_pipeline(*quick, "evaluate.season=7").out
+    for steps, stands_in in ((7, "; the last value stands in for it in 3.26 % of the scored rows"), (4, "")):
+        said = f"seasonal naive: season of {steps} steps (evaluate.season){stands_in}\n"
+        assert said in run_pipeline(*quick, f"evaluate.season={steps}").out
     assert "seasonal" not in run_pipeline(*quick, "evaluate.season=0").out
     with pytest.warns(UserWarning, match="evaluate.season=400: no test sequence is that long"):
         assert "seasonal" not in run_pipeline(*quick, "evaluate.season=400").out
