@@ -54,7 +54,7 @@ def test_it_is_forecast_and_has_intervals(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=SAID):
         data = loaded(table(tmp_path, k=7.5))
     models = last_value(data)
-    intervals = validate(models, data, SCORING)[1]
+    _, (intervals, _) = validate(models, data, SCORING)
     assert intervals is not None
     forecaster = forecaster_of(models["last_value"], data.own, intervals)
     ahead = forecaster.forecast(data.dataset.test.to_arrays()[0], 3)
