@@ -15,7 +15,9 @@ from models.runtime.parameters import number
 
 SCALE = "scale"  # among the values of a saved model
 FACTOR = 2.0  # beyond which a form is far from those of training
-INK = 0.3  # from which on a pixel has ink
+INK = 0.3  # from which on a pixel has ink, of the way from paper to the darkest pixels
+DARKEST = 0.999  # share of the pixels that are lighter than these
+FEWEST = 3  # parts of ink, below which their height says nothing of letters
 MOST_LENGTH, MOST_HEIGHT = 10, 0.25  # of a part of ink: over its other side, and over the shorter side of its form
 
 
@@ -50,12 +52,14 @@ class Scale:
 
     def advice(self, ink: Tensor) -> str | None:
         """Returns what is said of a form's ink (height, width) in [0, 1] where both its height and the longer side of
-        the form are beyond a factor of `FACTOR` of training, in the same direction; else None."""
+        the form are beyond a factor of `FACTOR` of training, in the same direction and within that factor of each
+        other; else None. So a large logo or a small crop is not taken for another scale."""
         side = float(max(ink.shape))
-        if 1 / FACTOR <= side / self.side <= FACTOR:
+        longer = side / self.side
+        if is_near(longer):
             return None
         factor = (ink_height(ink) or self.ink) / self.ink
-        if 1 / FACTOR <= factor <= FACTOR or (factor > 1) != (side > self.side):
+        if is_near(factor) or not is_near(factor / longer):
             return None
         what, times = ("smaller", factor) if factor > 1 else ("larger", 1 / factor)
         return (
@@ -65,19 +69,38 @@ class Scale:
         )
 
 
+def is_near(factor: float) -> bool:
+    """Returns whether a factor is within `FACTOR` of 1."""
+    return 1 / FACTOR <= factor <= FACTOR
+
+
 def ink_height(ink: Tensor) -> float | None:
-    """Returns how high connected parts of a form's ink (height, width) in [0, 1] are, in pixels: the median over their
-    pixels. Long rules and what is higher than a quarter of the form do not count; None where nothing does."""
-    found: Any = ndimage.label(ink.cpu().numpy() > INK, np.ones((3, 3)))
-    labels = found[0]
-    sides = np.array([[own.stop - own.start for own in place] for place in ndimage.find_objects(labels)])
-    if not len(sides):
-        return None
+    """Returns how high connected parts of a form's ink (height, width) in [0, 1] are, in pixels: the median over parts,
+    each counted as often as it is high, so that neither specks nor a single large part decide. Ink is told from paper,
+    which is the median of the form. Long rules and what is higher than a quarter of the form do not count; None where
+    fewer than `FEWEST` parts do."""
+    values = ink.cpu().numpy()
+    paper = float(np.median(values))
+    sides = sides_of(values > paper + INK * (float(np.quantile(values, DARKEST)) - paper))
     heights = sides[:, 0]
     counted = (heights <= MOST_HEIGHT * min(ink.shape)) & (sides.max(1) <= MOST_LENGTH * sides.min(1))
-    if not counted.any():
-        return None
-    return float(np.median(np.repeat(heights[counted], np.bincount(labels.ravel())[1:][counted])))
+    own = heights[counted]
+    return float(np.median(np.repeat(own, own))) if len(own) >= FEWEST else None
+
+
+def sides_of(inked: np.ndarray) -> np.ndarray:
+    """Returns the height and width of each connected part of what is inked, bool (height, width), in pixels, int64
+    (part, 2)."""
+    found: Any = ndimage.label(inked, np.ones((3, 3)))
+    labels, count = found
+    places = np.nonzero(labels)
+    part, sides = labels[places] - 1, np.ones((count, 2), np.int64)
+    for side, along in zip(sides.T, places, strict=True):
+        first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
+        np.minimum.at(first, part, along)
+        np.maximum.at(last, part, along)
+        side += last - first
+    return sides
 
 
 def warn_of_scale(said: str | None, where: str) -> None:

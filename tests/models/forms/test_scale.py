@@ -75,6 +75,27 @@ def test_what_is_beyond_a_factor_of_two_is_said(times: int, scale: Scale, said: 
     assert scale.advice(enlarged(times)) == said
 
 
+def page(scale: int) -> Tensor:
+    """Ten words of training on a page whose sides are so many times as long."""
+    own = torch.zeros(100 * scale, 96 * scale)
+    for place in range(10):
+        row, column = divmod(place, 2)
+        own[20 * row : 20 * row + 12, 48 * column : 48 * column + 30] = 1.0
+    return own
+
+
+def test_neither_a_logo_nor_specks_nor_a_crop_are_taken_for_another_scale() -> None:
+    logo, specks = page(4), page(4)
+    logo[200:290, 200:290] = 1.0
+    specks[::7, ::7] = 1.0
+    for own in (page(4), logo, specks, logo[:, :60][:30], torch.zeros(30, 30)):
+        assert OWN.advice(own) is None
+
+
+def test_paper_may_be_grey() -> None:
+    assert ink_height(0.4 + 0.5 * enlarged(4)) == ink_height(enlarged(4)) == 48
+
+
 def test_a_reader_warns_of_a_form_of_another_scale_and_of_no_other(reader: FormReader) -> None:
     with pytest.warns(ScaleWarning, match="^form 'a': its ink is 4 times as high .* are about 12 pixels high$"):
         reader.read(greys(enlarged(4)), where="form 'a'")

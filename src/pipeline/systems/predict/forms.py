@@ -69,13 +69,13 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> Answers:
     files = images_at(Path(settings.data.path).expanduser())
     reading = Reading(invert=model.metadata.metadata.get("invert", "auto"), blank=unit == FORM)
     looked = checked(files, reading, unit)
-    for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
-        frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
-        try:
-            with scale_warnings(scales):
+    with scale_warnings(scales):
+        for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
+            frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
+            try:
                 found[file.name] = model.predict(frame, params=params or None)
-        except ValueError as error:
-            raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
+            except ValueError as error:
+                raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
     warn_of_inverted(looked, len(found))
     warn_of_scales(scales, len(found))
     return Answers(found, looked.blank)
@@ -126,14 +126,18 @@ def warn_of_inverted(looked: Looked, count: int) -> None:
 @contextmanager
 def scale_warnings(said: list[str]) -> Iterator[None]:
     """Adds to `said` what is warned within of the scale of a form, in place of a line each; other warnings go on."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, ScaleWarning):
+                said.append(str(message))
+            else:
+                shown(message, category, *where, **more)
+
         warnings.simplefilter("always", ScaleWarning)
+        warnings.showwarning = show
         yield
-    for own in caught:
-        if issubclass(own.category, ScaleWarning):
-            said.append(str(own.message))
-        else:
-            warnings.warn_explicit(own.message, own.category, own.filename, own.lineno)
 
 
 def warn_of_scales(said: list[str], count: int) -> None:
