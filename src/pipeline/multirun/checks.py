@@ -120,17 +120,6 @@ def check_own_report(config: DictConfig) -> None:
         )
 
 
-def unlike_parts(values: Mapping[str, list[str]]) -> str:
-    """Returns the first setting of the data that has several values, as "data.seed=0, data.seed=1"; "" where none has.
-    Two folders (`data.root`) are no two data sets."""
-    for key, swept in values.items():
-        if key.startswith("data.") and key != "data.root":
-            own = dict.fromkeys(plain(key, value) for value in swept)
-            if len(own) > 1:
-                return ", ".join(f"{key}={value}" for value in own)
-    return ""
-
-
 def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
     """Raises PipelineError where the best model could not be registered at the end."""
     name = config.tracking.register
@@ -140,10 +129,9 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
         raise PipelineError(f"tracking.register={name}: recipe={config.recipe} makes no model; leave it out")
     chosen_for = {data_of_contender(value) for value in values.get("contender", [])} - {None}
     data = sorted(map(str, set(values.get("data", [])) or chosen_for))
-    unlike = ", ".join(data) if len(data) > 1 else unlike_parts(values)
-    if unlike:
+    if len(data) > 1:
         raise PipelineError(
-            f"tracking.register={name}: the jobs run on different data ({unlike}), so none is the best; "
+            f"tracking.register={name}: the jobs run on different data ({', '.join(data)}), so none is the best; "
             "register from a sweep over one"
         )
 

@@ -200,7 +200,8 @@ def write_contender(search: str, file: Path, asked: Sequence[str] = ()) -> str:
     best = best_of(trials)
     typed, error = typed_in(str(best["overrides"])), f"validation error {best['validation_mse']:.6g}"
     which = f"the least of the {len(trials)} trials that finished" + (f" and have {' '.join(asked)}" if asked else "")
-    told = f"trial {best['trial']} of {search}, {error}"
+    size = f" at size={typed['size']}" if "size" in typed else ""
+    told = f"trial {best['trial']} of {search}{size}, {error}"
     if "contender" in typed and contender_file(typed["contender"]).resolve() == file.resolve():
         return f"{told}: {which}; it is contender={typed['contender']} as it is, and no file is written"
     chosen, config = chosen_and_set(typed)

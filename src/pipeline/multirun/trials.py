@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 import pandas as pd
 from mlflow.entities import Run as MlflowRun
 
+from pipeline.compare.arms import GIVEN
 from pipeline.compare.comparison import Comparison, stored_error, training_seconds
 from pipeline.compare.summary import without_tracking
 from pipeline.tracking.session import PRUNED
@@ -58,7 +60,7 @@ def trial_row(child: MlflowRun, comparison: Comparison) -> dict[str, object]:
     return {
         "data": tags.get("data", ""),
         "arm": tags.get("arm", ""),
-        "trial": int(tags["job"]),
+        "trial": int(json.loads(tags.get(GIVEN, "{}")).get("tune.trial", tags["job"])),
         "state": state,
         "overrides": without_tracking(tags["hydra.overrides"]),
         **{name: told.get(name, math.nan) for name in (*comparison.sizes, "stable")},

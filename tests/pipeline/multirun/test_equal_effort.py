@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from types import SimpleNamespace
@@ -19,10 +20,11 @@ from pipeline.export import export
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.multirun.chosen import trials_of, write_contender
-from pipeline.multirun.trials import seconds_of
+from pipeline.multirun.trials import seconds_of, trial_row
 from pipeline.settings.composition import register_resolvers
 from pipeline.settings.schema import register_schemas
 from pipeline.systems.psrnn import recipe as psrnn
+from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.registry import checked, resolvers, schemas
 from pipeline.systems.tune.config import DrawnConfig, drawn_settings
 from pipeline.systems.tune.recipe import as_text, draw, draw_all
@@ -89,6 +91,15 @@ def test_the_seconds_of_a_trial_are_those_of_one_process(status: str, tags: dict
     child: Any = SimpleNamespace(data=SimpleNamespace(tags=tags, metrics=metrics),
                                  info=SimpleNamespace(status=status, start_time=1000, end_time=10000))  # fmt: skip
     assert seconds_of(child) == pytest.approx(seconds, nan_ok=True)
+
+
+@pytest.mark.parametrize(("given", "number"), [({"data": "mocap", "tune.trial": "2"}, 2), ({"seed": "1"}, 5)])
+def test_a_trial_has_the_number_that_its_search_gave_it(given: dict[str, str], number: int) -> None:
+    """The fifth job of a sweep over two data sets may be the third trial of the second."""
+    tags = {"job": "5", "given": json.dumps(given), "hydra.overrides": "", "error": "none"}
+    child: Any = SimpleNamespace(data=SimpleNamespace(tags=tags, metrics={}),
+                                 info=SimpleNamespace(status="FAILED", start_time=0, end_time=1000))  # fmt: skip
+    assert trial_row(child, FORECASTS)["trial"] == number
 
 
 def test_a_setting_that_hangs_on_nothing_drawn_is_refused(run_pipeline) -> None:
@@ -316,7 +327,7 @@ def test_the_best_trial_is_written_as_a_contender(run_pipeline, tmp_path) -> Non
     file.parent.mkdir(parents=True)
     write_contender(STAND_IN, file, ["model.units=3"])
     assert re.search(
-        r"trial \d of STAND-IN-search \(data not real\), validation error .*, the least of the \d trials",
+        r"trial \d of STAND-IN-search \(data not real\) at size=tiny, validation error .*, the least of the \d trials",
         file.read_text().replace("\n#", ""),
     )
     best = next(row for row in trials_of(STAND_IN).itertuples() if "model.units=3" in row.overrides)

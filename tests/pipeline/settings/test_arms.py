@@ -89,7 +89,6 @@ REFUSED = [
     (("sampler=iid,orthogonal", "compare.baseline=iid", "compare.challenger=iid"), "are both iid; name two arms"),
     (("kernel=gaussian,matren",), "kernel=matren is unknown; choose one of gaussian, laplacian, laplacian_l1, matern,"),
     (("data=mocap,swimmer", "tracking.register=x"), "tracking.register=x: the jobs run on different data (mocap,"),
-    (("data.seed=0,1", "seed=0,1", "tracking.register=x"), "run on different data (data.seed=0, data.seed=1), so none"),
     (("recipe=trace", "matrix.size=40,60", "tracking.register=x"), "tracking.register=x: recipe=trace makes no model"),
     (("refine.epochs=5,7", "compare.arm=refine.epochs", "compare.baseline=5"), "there are 2"),
 ]  # fmt: skip

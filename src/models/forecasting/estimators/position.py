@@ -79,8 +79,7 @@ def say_short(positions: Collection[Position], history: int, *, stacklevel: int)
     if short:
         warnings.warn(
             f"{short} of {len(positions)} series of X {'have' if short > 1 else 'has'} fewer rows than the {history} "
-            "that the model wants (history_), so that an autoregression of lower order or the last value forecasts; "
-            "give more rows",
+            "that the model wants (history_), so that a simpler forecast stands in for its own; give more rows",
             stacklevel=stacklevel,
         )
 

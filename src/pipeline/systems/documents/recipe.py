@@ -30,7 +30,8 @@ USUAL_ENCODERS = ("small", "shallow")  # of the experiments and of the recipe
 
 
 def arm_of(settings: DocumentsConfig, job: Job) -> str:
-    """Returns what tables call a run: its variant, or its attention and what is unlike the recipe's own settings."""
+    """Returns what tables call a run: its variant, or its attention and what is unlike the usual: boxes, whole
+    documents, a usual encoder, and hidden words guessed before."""
     own = settings.documents
     unguessed = "" if settings.pretrain.steps else "no pretraining"
     attention = attention_of(settings, job)

@@ -45,9 +45,6 @@ def close(
         return f"{run.name}: {trained.validation_mse:.4g} on validation{test}"
     printed = report.printed(study.title, evaluation, said)
     if forecaster.history:
-        printed += (
-            f"wants {forecaster.history} rows of history; with fewer it forecasts by a lower autoregression or the "
-            "last value\n"
-        )
+        printed += f"wants {forecaster.history} rows of history; with fewer a simpler forecast stands in for its own\n"
     printed += "\n" + where_to_look(run, study.title, limited=settings.size.limits)
     return printed if uri is None else f"{printed}\n{how_to_predict(uri, reading(job.overrides))}"

@@ -43,7 +43,7 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
     assert f"scored from step {LAGS} on, for every model: readout.lags={LAGS} (evaluate.first_step=4)" in (
         result.out + result.err
     )
-    assert f"wants {LAGS} rows of history; with fewer it forecasts by a lower autoregression" in result.out
+    assert f"wants {LAGS} rows of history; with fewer a simpler forecast stands in for its own" in result.out
     (run,) = client.search_runs(["1"])
     assert f"recipe=predict model=runs:/{run.info.run_id}/model data.path=new.csv data.delimiter=comma\n" in result.out
     drawn = {Path(each.path).stem for each in client.list_artifacts(run.info.run_id, "figures")}
