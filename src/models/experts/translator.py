@@ -26,7 +26,8 @@ from models.sequence.saved_estimator import SavedEstimator
 from models.sequence.vocabulary import Vocabulary, vocabulary_of
 
 SPARE = tuple(f"+{place}" for place in range(32))  # tags without a language yet; no language has such a name
-MOST_DROPPED = 0.2  # of the pairs, as too long
+MOST_DROPPED = 0.2  # of the pairs to learn from, as too long
+CUT = "cut them into sentences"  # advice on pairs that are too long
 
 
 @dataclass(eq=False, repr=False)
@@ -108,7 +109,7 @@ class Translator(SavedEstimator):
                 network, vocabulary, tasks, one_of("tag", self.tag, TAGS),
                 whole_number("longest", self.longest, least=4), whole_number("beam", self.beam, most=8),
             )  # fmt: skip
-            found = encoded(predictor, learned, most_dropped=MOST_DROPPED)
+            found = encoded_to_learn(predictor, learned, advice=f"{CUT}, or raise longest")
             self.curve_ = self._learn(predictor, found, held_out, how, seed)
             self.predictor_ = predictor
         return self
@@ -138,7 +139,7 @@ class Translator(SavedEstimator):
             share = not_negative("held_out", self.held_out, most=0.9)
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             predictor = with_tasks(before, tasks_of(learned), seed=seed)
-            found = encoded(predictor, learned, most_dropped=MOST_DROPPED)
+            found = encoded_to_learn(predictor, learned, advice=CUT)  # as `longest` is what it was in `fit`
             what = own_part(predictor.network) if adapt is None else adapt
             begin_as_nearest(predictor.network, found, len(before.tasks))
             chosen = {id(parameter) for parameter in parameters_to_adapt(predictor.network, what)}
@@ -243,31 +244,29 @@ def warn_of_none_held_out(predictor: TranslationPredictor, held_out: EncodedPair
         )
 
 
-def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair], *, most_dropped: float = 1.0) -> EncodedPairs:
-    """Returns pairs as numbers, without those that are too long. With `most_dropped` below 1 they are learned from: it
-    warns of those that are left out. Raises ValueError where these are more than that share, and for a task of which
-    nothing is left."""
+def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair]) -> EncodedPairs:
+    """Returns pairs as numbers, without those that are too long."""
     vocabulary, tasks = predictor.vocabulary, [predictor.tasks.index(pair.task) for pair in pairs]
     tags = [tags_of(vocabulary, pair.task, predictor.tag) for pair in pairs]
     sources, _ = sources_of(vocabulary, [pair.text for pair in pairs], tags)
     targets = encode_targets(vocabulary, [pair.translation for pair in pairs])
     own = EncodedPairs(sources, targets, torch.tensor(tasks, dtype=torch.int64))
-    found, longest = own.within(predictor.longest) if pairs else own, predictor.longest
-    if own.count - found.count > most_dropped * own.count:
-        raise ValueError(
-            f"{own.count - found.count} of {own.count} pairs have more than longest={longest} tokens; "
-            "cut them into sentences, or raise longest"
-        )
-    missing = set(tasks) - set(found.task.tolist()) if most_dropped < 1 else set[int]()
+    return own.within(predictor.longest) if pairs else own
+
+
+def encoded_to_learn(predictor: TranslationPredictor, pairs: Sequence[Pair], *, advice: str) -> EncodedPairs:
+    """Returns pairs that are learned from as `encoded` does, and warns of those that are too long. Raises ValueError
+    where these are more than `MOST_DROPPED` of them, and for a task of which nothing is left. advice: what to do."""
+    found = encoded(predictor, pairs)
+    dropped, beyond = len(pairs) - found.count, f"have more than longest={predictor.longest} tokens"
+    said = f"{dropped} of the {len(pairs)} pairs to learn from {beyond}"
+    if dropped > MOST_DROPPED * len(pairs):
+        raise ValueError(f"{said}; {advice}")
+    missing = {predictor.tasks.index(task) for task in tasks_of(pairs)} - set(found.task.tolist())
     if missing:
-        name = "-".join(predictor.tasks[min(missing)])
-        raise ValueError(f"task {name}: all of its pairs have more than longest={longest} tokens; raise longest")
-    if most_dropped < 1 and found.count < own.count:
-        warnings.warn(
-            f"{own.count - found.count} of {own.count} pairs have more than longest={longest} tokens and are not "
-            "learned from; raise longest or cut them",
-            stacklevel=3,
-        )
+        raise ValueError(f"task {'-'.join(predictor.tasks[min(missing)])}: all of its pairs {beyond}; {advice}")
+    if dropped:
+        warnings.warn(f"{said} and are left out; {advice}", stacklevel=3)
     return found
 
 

@@ -21,7 +21,7 @@ from models.experts.predictor import Translation, cut_in_words
 from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, spaced, statistics
 from models.experts.tables import translated_table
 from models.experts.training import Training
-from models.experts.translator import encoded, warn_of_none_held_out, with_tasks
+from models.experts.translator import CUT, encoded, encoded_to_learn, warn_of_none_held_out, with_tasks
 
 ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]
 OWN = ("a", "the", "my", "no", "house", "tree", "dog", "cat")
@@ -239,7 +239,7 @@ def test_pairs_that_are_none_are_refused_in_one_line(row: tuple[Any, ...], reaso
         ({"arm": "token+shared"}, "adapter shared needs at least 3 tasks"),
         ({"arm": "tokens"}, "router must be one of dense"),
         ({"pieces": 20}, "pieces must be at least"),
-        ({"longest": 4}, "16 of 16 pairs have more than longest=4 tokens"),
+        ({"longest": 4}, "16 of the 16 pairs to learn from have more than longest=4 tokens"),
         ({"heads": 3}, "width must be even and a multiple of heads"),
         ({"beam": 9}, "beam must be at most 8, got 9"),
         ({"temperature": 0.5}, "temperature and updates must be at least 1"),
@@ -264,18 +264,33 @@ def test_few_texts_take_as_many_pieces_as_they_allow_and_a_number_of_ones_own_is
 
 def test_long_pairs_are_not_learned_from(fitted: Translator) -> None:
     long = ("Haus " * 100, "house " * 100, "de", "en")
-    left_out = r"^1 of 17 pairs have more than longest=60 tokens and are not learned from; raise longest or cut them$"
-    with pytest.warns(UserWarning, match=left_out):
-        found = encoded(fitted.predictor_, pairs_in([*pairs(), long]), most_dropped=0.2)
+    beyond = "have more than longest=60 tokens"
+    left_out = rf"^1 of the 17 pairs to learn from {beyond} and are left out; cut them into sentences"
+    with pytest.warns(UserWarning, match=rf"{left_out}$"):
+        found = encoded_to_learn(fitted.predictor_, pairs_in([*pairs(), long]), advice=CUT)
     assert found.count == len(pairs())
     assert encoded(fitted.predictor_, pairs_in([*pairs(), long])).count == len(pairs())  # as held-out pairs are
-    with pytest.warns(UserWarning, match=left_out) as said:
+    with pytest.warns(UserWarning, match=rf"{left_out}, or raise longest$") as said:
         Translator(**QUICK).fit([*pairs(), long])
     assert (len(said), said[0].filename) == (1, __file__)
     again = fitted.predictor_.translate([long[0]], [0])
     assert again[0].truncated
-    with pytest.raises(ValueError, match=r"2 of 6 pairs have more than longest=60 tokens; cut them into sentences"):
-        encoded(fitted.predictor_, pairs_in([*pairs()[:4], long, ("mehr " + long[0], *long[1:])]), most_dropped=0.2)
+    few = pairs_in([*pairs()[:4], long, ("mehr " + long[0], *long[1:])])
+    with pytest.raises(ValueError, match=rf"^2 of the 6 pairs to learn from {beyond}; cut them into sentences$"):
+        encoded_to_learn(fitted.predictor_, few, advice=CUT)
+
+
+def test_a_longest_that_only_fit_heeds_is_no_advice_on_new_languages(fitted: Translator, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "own")
+    own, long = Translator.load(tmp_path / "own").set_params(longest=300), ("maison " * 50, "house " * 50, "fr", "en")
+    said = r"^1 of the 17 pairs to learn from have .* tokens and are left out; cut them into sentences$"
+    with pytest.warns(UserWarning, match=said):
+        own.add_language([*pairs("fr"), long], epochs=1, updates=1, warmup=1)
+    with pytest.raises(ValueError, match=r"^1 of the 1 pairs to learn from have .* tokens; cut them into sentences$"):
+        own.add_language([("casa " * 50, "house " * 50, "it", "en")], epochs=1, updates=1, warmup=1)
+    others = [(english, text, "en", "de") for text, english, *_ in pairs()]
+    with pytest.raises(ValueError, match=r"^task it-en: all of its pairs have .* tokens; cut them into sentences$"):
+        own.add_language([*others, ("casa " * 50, "house " * 50, "it", "en")], epochs=1, updates=1, warmup=1)
 
 
 def test_a_table_held_out_pairs_and_equal_seeds() -> None:
