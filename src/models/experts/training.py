@@ -42,8 +42,8 @@ def train(
     validation pair.
 
     The network is left in evaluation mode with the weights of the epoch of least nats, or those before the first, see
-    `Training`; without a validation pair with
-    the last. seed: of batches, dropout and random routers. Raises ValueError for a loss that is not finite.
+    `Training`; without a validation pair with the last. seed: of batches, dropout and random routers. Raises ValueError
+    for a training loss that is not finite, and where no epoch's nats are.
     """
     optimizer = torch.optim.Adam(objective.parameters(), lr=how.learning_rate, betas=(0.9, 0.98))
     pace = torch.optim.lr_scheduler.LambdaLR(optimizer, how.share)

@@ -53,13 +53,15 @@ class EarlyStopping:
         """Returns the training and the validation loss of each epoch, the latter NaN without a validation part.
 
         The model is left in evaluation mode with the weights of the epoch of least validation loss, or those that it
-        began with where `Course.from_start` is set and none was better; without a validation part with the last. The
-        start has no row in the curve. A terminal shows a bar of the epochs. Raises ValueError for a training loss that
-        is not finite, and where no epoch's validation loss is.
+        began with where `Course.from_start` is set and none was better; without a validation part with the last.
+        Patience is counted from the best epoch, be it better than the start or not, and the start has no row in the
+        curve. A terminal shows a bar of the epochs. Raises ValueError for a training loss that is not finite, and where
+        no epoch's validation loss is.
         """
         batches, curve = generator(self.seed, f"{self.name}/batches"), list[tuple[float, float]]()
         self.optimizer.register_step_pre_hook(lambda *_: self.clip(course.clip))
-        best, kept, waited = *self.start(course), 0
+        start, first = self.start(course)
+        best, kept, waited = math.inf, None, 0
         with epochs_shown(course.epochs) as shown:
             for epoch in range(course.epochs):
                 loss = self.epoch(epoch, batches)
@@ -73,17 +75,16 @@ class EarlyStopping:
         if kept is None and self.validation:
             raise ValueError(f"the validation loss is not finite after any epoch; {self.advice}")
         if kept is not None:
-            self.objective.model.load_state_dict(kept)
+            self.objective.model.load_state_dict(first if first is not None and start <= best else kept)
         self.objective.model.eval()
         return curve
 
     def start(self, course: Course) -> tuple[float, dict[str, Any] | None]:
-        """Returns the validation loss and the weights that an epoch has to better: infinity and None for any."""
+        """Returns the validation loss and the weights that the best epoch has to better, infinity and None for any."""
         if not course.from_start or self.validation is None:
             return math.inf, None
         self.objective.model.eval()
-        loss = self.validation()
-        return (loss, self.weights()) if math.isfinite(loss) else (math.inf, None)
+        return self.validation(), self.weights()
 
     def weights(self) -> dict[str, Any]:
         """Returns a copy of the model's weights."""

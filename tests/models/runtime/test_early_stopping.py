@@ -99,19 +99,37 @@ def test_patience_is_counted_from_the_end_of_the_warmup_on(rising: int, epochs: 
     assert len(training.run(Course(6, 1.0, 2, rising=rising))) == epochs
 
 
-@pytest.mark.parametrize(
-    ("start", "from_start", "kept"), [(0.5, True, 0), (0.5, False, 2), (1.5, True, 2), (math.nan, True, 2)]
-)
-def test_the_start_is_kept_where_it_may_be_and_no_epoch_is_better(start: float, from_start: bool, kept: int) -> None:
-    objective, losses = ToOne(), iter([*[start][: int(from_start)], 2.0, 1.0, 3.0])
+def begun_with(start: float, losses: list[float], course: Course) -> tuple[list[tuple[float, float]], int]:
+    """Returns the curve of a training with these validation losses, and the epoch that is kept, 0 for the start."""
+    objective, found = ToOne(), iter([*[start][: int(course.from_start)], *losses])
     weights = list[float]()
 
     def validated() -> float:
         weights.append(objective.model.weight.detach().item())
-        return next(losses)
+        return next(found)
 
-    weights += [objective.model.weight.detach().item()] if not from_start else []
+    weights += [objective.model.weight.detach().item()] if not course.from_start else []
     training = EarlyStopping(objective, torch.optim.SGD(objective.parameters(), lr=0.01), validated, 0, "line")  # pyright: ignore[reportArgumentType]
-    assert len(training.run(Course(3, 1.0, 5, from_start=from_start))) == 3
-    assert objective.model.weight.detach().item() == weights[kept]
-    assert len(set(weights)) == 4
+    curve = training.run(course)
+    assert len(set(weights)) == len(curve) + 1
+    return curve, weights.index(objective.model.weight.detach().item())
+
+
+@pytest.mark.parametrize(
+    ("start", "from_start", "kept"), [(0.5, True, 0), (0.5, False, 2), (1.5, True, 2), (math.nan, True, 2)]
+)
+def test_the_start_is_kept_where_it_may_be_and_no_epoch_is_better(start: float, from_start: bool, kept: int) -> None:
+    curve, found = begun_with(start, [2.0, 1.0, 3.0], Course(3, 1.0, 5, from_start=from_start))
+    assert (len(curve), found) == (3, kept)
+
+
+@pytest.mark.parametrize(("start", "kept"), [(3.0, 4), (0.5, 0)])
+def test_epochs_that_become_better_go_on_though_the_start_is_not_reached_yet(start: float, kept: int) -> None:
+    course = Course(9, 1.0, 2, rising=1, from_start=True)
+    curve, found = begun_with(start, [5.0, 4.0, 3.5, 2.0, 2.5, 2.5, 1.0], course)
+    assert (len(curve), found) == (6, kept)
+
+
+def test_a_finite_loss_of_the_start_hides_no_epochs_that_have_none() -> None:
+    with pytest.raises(ValueError, match="the validation loss is not finite after any epoch; lower learning_rate"):
+        begun_with(1.0, [math.nan] * 3, Course(3, 1.0, 5, from_start=True))
