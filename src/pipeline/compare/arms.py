@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -50,12 +51,25 @@ def words_of(overrides: str) -> list[str]:
     return OVERRIDE.split(overrides)
 
 
-def data_of(tags: Mapping[str, str]) -> tuple[str, str, str]:
-    """Returns what tells the data of jobs apart: their name; the file that was given, as two may have one name; and
-    their checksum, which differs where parts are drawn by another seed, or a file was changed, with that of the pieces
-    that errors are of, if they are. tags: of a job."""
-    own = tags["data.checksum"] + tags.get(VOCABULARY, "")
-    return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", ""), own
+def named_data(tags: Mapping[str, str]) -> tuple[str, str]:
+    """Returns the name of a job's data, and the file that was given, as two may have one name. tags: of the job."""
+    return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", "")
+
+
+def data_of(jobs: Sequence[Mapping[str, str]]) -> list[tuple[str, str, str, str]]:
+    """Returns for each job what tells its data from those of the others: name and file, as `named_data`; their
+    checksum, which differs where parts are drawn by another seed, or a file was changed; and that of the pieces that
+    errors are of, "" unless jobs of one checksum have several. jobs: the tags of each.
+
+    Jobs of older versions have no tag of their pieces, so they count as of the one vocabulary that others have, and as
+    data of their own where others have several.
+    """
+    known = {(tags["data.checksum"], tags[VOCABULARY]) for tags in jobs if VOCABULARY in tags}
+    vocabularies, found = Counter(checksum for checksum, _ in known), []
+    for tags in jobs:
+        checksum = tags["data.checksum"]
+        found.append((*named_data(tags), checksum, tags.get(VOCABULARY, "") if vocabularies[checksum] > 1 else ""))
+    return found
 
 
 def differing(jobs: Sequence[Mapping[str, str]], section: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 
-from pipeline.compare.arms import GIVEN, data_of, differing
+from pipeline.compare.arms import GIVEN, data_of, differing, named_data
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.systems.registry import function, system
@@ -37,9 +37,9 @@ def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
     """Returns the jobs in groups of the same data, by the names of these. Errors on unlike data cannot be compared, so
     each group has a best job of its own. Parts that `data.seed` draws anew are unlike data of one name, and so are
     pieces of other vocabularies."""
-    groups: dict[tuple[str, str, str], list[MlflowRun]] = {}
-    for child in children:
-        groups.setdefault(data_of(child.data.tags), []).append(child)
+    groups: dict[tuple[str, ...], list[MlflowRun]] = {}
+    for child, data in zip(children, data_of([child.data.tags for child in children]), strict=True):
+        groups.setdefault(data, []).append(child)
     return [groups[name] for name in sorted(groups)]
 
 
@@ -84,7 +84,7 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
         if name is not None:
             raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
         return
-    if name is not None and len({data_of(child.data.tags)[2] for child in children}) > 1:
+    if name is not None and len({data[2:] for data in data_of([child.data.tags for child in children])}) > 1:
         unlike = unlike_of(children, data="ran on different data")
         raise PipelineError(f"tracking.register={name}: the jobs {unlike}, so none is the best")
     bests = [best_to_keep(group, comparison) for group in by_data(children)]
@@ -124,7 +124,7 @@ def best_in_words(client: MlflowClient, children: list[MlflowRun], comparison: C
     model predicts, where the model is logged and its system says so. Where the jobs ran on unlike data of one name, a
     line says that none is the best, and these lines follow for each part of the data."""
     lines = []
-    for _, of_one_name in groupby(by_data(children), key=lambda group: data_of(group[0].data.tags)[:2]):
+    for _, of_one_name in groupby(by_data(children), key=lambda group: named_data(group[0].data.tags)):
         first, *others = of_one_name
         lines += (
             best_of_parts(client, [first, *others], comparison) if others else best_of_data(client, first, comparison)

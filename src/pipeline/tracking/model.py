@@ -159,8 +159,8 @@ def keep_if_best(run: Run, model: TrainedModel, parent: str, comparison: Compari
     found = run.client.search_runs(
         [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.{BEST_SO_FAR} != ''"
     )
-    data = data_of(run.client.get_run(run.id).data.tags)
-    siblings = [sibling for sibling in found if data_of(sibling.data.tags) == data]
+    data, *others = data_of([own.data.tags for own in (run.client.get_run(run.id), *found)])
+    siblings = [sibling for sibling, other in zip(found, others, strict=True) if other == data]
     ranks = [comparison.rank(float(sibling.data.tags[BEST_SO_FAR])) for sibling in siblings]
     if not math.isfinite(model.error) or any(other <= comparison.rank(model.error) for other in ranks):
         return

@@ -272,6 +272,23 @@ def test_jobs_whose_errors_are_of_pieces_of_unlike_vocabularies_have_no_best(cli
     )
 
 
+@pytest.mark.parametrize(("tagged", "groups"), [(["p", "p"], 1), (["p", "q"], 3)])
+def test_jobs_without_a_tag_of_their_vocabulary_are_of_the_only_one(client, tagged: list[str], groups: int) -> None:
+    """Those that a version without this tag has run are grouped as before, unless several vocabularies are known."""
+    sweep = Run(client, client.create_run(client.create_experiment("older")).info.run_id)
+    own = {"data.checksum": "c"}
+    job_of(sweep, 3.0, **own)
+    for pieces, error in zip(tagged, (2.0, 1.0), strict=True):
+        job_of(sweep, error, vocabulary=pieces, **own)
+    job_of(sweep, 4.0, **own)
+    children = parent.children_of(client, sweep)
+    assert len(best.by_data(children)) == groups
+    log_best(sweep, children, FORECASTS, tested=False, whole=False)
+    assert ("best.run" in client.get_run(sweep.id).data.tags) == (groups == 1)
+    models = {run.info.run_name for run in children if BEST_SO_FAR in run.data.tags}
+    assert (models == {"c-1.0"}) == (groups == 1)
+
+
 def test_a_job_on_the_file_as_it_was_does_not_keep_the_model_of_a_new_one_away(client) -> None:
     sweep = Run(client, client.create_run(client.create_experiment("changed")).info.run_id)
     for checksum, error in (("old", 0.1), ("new", 2.0)):
