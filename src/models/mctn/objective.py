@@ -43,12 +43,14 @@ class Learning(NamedTuple):
     """Says how an arm learns. batch_size: samples of a batch. teacher_forcing: the share of steps at which decoders are
     told the truth, with feedback=teacher. modality_dropout: the probability with which a modality that is read is
     missing from a sample, for arms that read several; see `models.mctn.samples.dropped`. What is to be translated into
-    is whole. l2: κ of the penalty κ Σ A², over the weights of the last map (`network.Readout`)."""
+    is whole. l2: κ of the penalty κ Σ A², over the weights of the last map (`network.Readout`). unit: what errors of
+    scores are divided by."""
 
     batch_size: int = 32
     teacher_forcing: float = 1.0
     modality_dropout: float = 0.0
     l2: float = 0.0
+    unit: float = 1.0
 
 
 class Batch(NamedTuple):
@@ -61,9 +63,9 @@ class Batch(NamedTuple):
 class SentimentObjective:
     """Is the loss of an arm over training samples, an `Objective` of the gradient loop.
 
-    L_p is the mean of |ŷ − y|, in the unit of the scores, or the cross-entropy of classes in nats. L_t, L_c and L_2 are
-    means of squared errors over the present entries of a batch, in the units of the streams; where an arm translates
-    into two streams, their means are added. A term of weight 0 is not computed. samples: with labels, and every
+    L_p is the mean of |ŷ − y| / `Learning.unit`, or the cross-entropy of classes in nats. L_t, L_c and L_2 are means
+    of squared errors over the present entries of a batch, in the units of the streams; where an arm translates into
+    two streams, their means are added. A term of weight 0 is not computed. samples: with labels, and every
     modality that the arm learns from. shuffle: draws whose targets a sample gets, for arms that shuffle them.
 
     Raises ValueError for samples without labels or without a step of what is read, weights and penalties below 0,
@@ -104,7 +106,7 @@ class SentimentObjective:
             teacher = Teacher(self.learning.teacher_forcing, torch.Generator().manual_seed(batch.seed))
         inputs = self.samples.pick(batch.rows, self._letters())
         found = self.model(inputs, terms=self.terms, teacher=teacher, read=self._read(inputs, batch))
-        whole = prediction_loss(found.outputs, self.labels[batch.rows]).mean
+        whole = prediction_loss(found.outputs, self.labels[batch.rows]).mean / self.learning.unit
         for each in found.translations:
             whole = whole + getattr(self.weights, each.term) * translation_loss(each).mean
         if self.learning.l2:

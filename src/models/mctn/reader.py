@@ -47,8 +47,8 @@ class SentimentReader(SavedEstimator):
     best epoch is kept. held_out: the share of the samples that are held out for that, 0 for none; samples that hold the
     same are held out together, or learned from, and some of every class are learned from. With fewer than 5 held out
     all are learned from, every epoch is taken and the last is kept; a warning says so.
-    The weights of losses, l2 and clip are taken times the standard deviation of the scores that are learned from, so
-    that scores in another unit give the same predictions in that unit. For classes they are taken as they are.
+    Errors of scores are learned from in standard deviations of the scores, so that scores in another unit give the same
+    predictions in that unit, but for rounding.
     random_state: the seed of all that is drawn, a whole number, by which equal samples give equal numbers; None or a
     RandomState of NumPy draws a seed in each `fit`.
 
@@ -108,7 +108,7 @@ class SentimentReader(SavedEstimator):
             network = self._network(streams, len(classes), seed)
             if not classes and learned.labels is not None:
                 network.centre_on(learned.labels)
-            how, weights, learning = in_unit(float(network.scale), how, weights, self._learning())
+            learning = self._learning()._replace(unit=float(network.scale))
             objective = SentimentObjective(
                 network, learned, weights=weights, learning=learning, shuffle=generator(seed, "mctn/shuffle")
             )
@@ -215,13 +215,6 @@ class SentimentReader(SavedEstimator):
             self.share, self.feedback, self.attention, not_negative("dropout", self.dropout, most=0.95),
         )  # fmt: skip
         return SentimentNetwork(architecture, seed=seed)
-
-
-def in_unit(unit: float, how: Training, weights: Weights, learning: Learning) -> tuple[Training, Weights, Learning]:
-    """Returns what stands beside the loss of predictions, times the unit of the scores: the largest norm of a gradient,
-    the weights of translations, and that of the penalty. So the same is learned of scores in another unit."""
-    scaled = Weights(*(unit * weight for weight in weights))
-    return how._replace(clip=unit * how.clip), scaled, learning._replace(l2=unit * learning.l2)
 
 
 def labels_of(samples: Mapping[str, Sequence[Any]], count: int) -> np.ndarray:

@@ -26,7 +26,7 @@ def train(
     objective: SentimentObjective, validation: Samples | None, how: Training, *, seed: int
 ) -> list[tuple[float, float]]:
     """Returns the training and the validation loss of each epoch, the latter of predictions alone, NaN without a
-    validation part.
+    validation part; both in the unit of the labels, whatever `Learning.unit` is.
 
     The network is left in evaluation mode with the weights of the epoch of least validation loss, without a validation
     part with the last. seed: of batches and dropout. Raises ValueError for a loss that is not finite.
@@ -35,9 +35,11 @@ def train(
     measured = None if validation is None else partial(prediction_loss, objective, validation)
     advice = "lower learning_rate, or look for extreme numbers"
     course = Course(how.epochs, how.clip, how.patience)
-    return EarlyStopping(objective, optimizer, measured, seed, "mctn", advice).run(course)
+    curve = EarlyStopping(objective, optimizer, measured, seed, "mctn", advice).run(course)
+    unit = objective.learning.unit
+    return [(unit * learned, unit * validated) for learned, validated in curve]
 
 
 def prediction_loss(objective: SentimentObjective, validation: Samples) -> float:
-    """Returns the mean loss of predictions on the validation part."""
-    return measure(objective.model, validation, terms=frozenset()).losses["prediction"]
+    """Returns the mean loss of predictions on the validation part, divided by `Learning.unit`."""
+    return measure(objective.model, validation, terms=frozenset()).losses["prediction"] / objective.learning.unit
