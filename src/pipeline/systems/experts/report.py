@@ -17,6 +17,7 @@ from pipeline.systems.experts.bars import BARS
 from pipeline.systems.experts.evaluate import TEST, Evaluated, sizes_of
 from pipeline.systems.experts.fitting import Fitted
 from pipeline.systems.experts.load import Encoded
+from pipeline.systems.experts.scores import NO_BLEU
 
 SHOWN = 10  # translations of a task
 ADAPTER = ".adapter"
@@ -104,11 +105,12 @@ def shown_translations(translations: Any) -> str:
 
 
 def said(evaluated: Evaluated, data: TextPairs) -> str:
-    """Returns the scores as a table, with BLEU of the simple translations beside those of the test part, and where the
-    data come from."""
+    """Returns the scores as a table, with BLEU of the simple translations beside those of the test part, why a BLEU is
+    missing, and where the data come from."""
     named = {"nll": "nats a token", "bleu": "BLEU", "chrf": "chrF"}
     table: Any = evaluated.scores.rename(columns=named)[["part", "task", "pairs", *named.values()]]
     for bar in BARS:
         scores = table["task"].map(lambda task, bar=bar: evaluated.metrics.get(f"bleu_{bar}_{task}"))
         table[f"BLEU, {bar}"] = scores.where(table["part"] == TEST).astype(float)
-    return f"{markdown_table(table, digits=4)}\n\nData: {data.name}, source {data.source}"
+    reason = [NO_BLEU] if evaluated.scores["bleu"].isna().any() else []
+    return "\n\n".join([markdown_table(table, digits=4), *reason, f"Data: {data.name}, source {data.source}"])

@@ -13,6 +13,7 @@ from models.experts.scores import FEWEST, resampled, score_of, statistics
 
 DRAWS, SEED = 10_000, 12345  # of the bootstrap; p is at least 2/10,001, which Holm's adjustment can still decide with
 SENTENCE = ["task", "source", "reference"]
+NO_BLEU = "BLEU is missing where it is undefined: no reference of the task has four words."
 
 
 def paired_bleu(against: Any, challenger: Any) -> dict[str, float]:

@@ -9,6 +9,7 @@ import pandas as pd
 from models.experts.scores import FEWEST
 from pipeline.compare.markdown import markdown_table, missing
 from pipeline.compare.statistics import FEWEST_FOR_INTERVAL
+from pipeline.systems.experts.scores import NO_BLEU
 from pipeline.systems.experts.thesis import NOTE
 
 CAPTION = (
@@ -66,7 +67,9 @@ def page(tables: dict[str, pd.DataFrame]) -> str:
     parts = [CAPTION]
     for data in means["data"].unique():
         parts += [f"## {data}", markdown_table(arm_cells(means[means["data"] == data]))]
-        parts += [f"{BY_TASK}\n\n{markdown_table(task_cells(tasks[tasks['data'] == data]))}"]
+        own = tasks[tasks["data"] == data]
+        parts += [f"{BY_TASK}\n\n{markdown_table(task_cells(own))}"]
+        parts += [NO_BLEU] if (own["bleu"].isna() & own["chrf"].notna()).any() else []
         parts += printed(thesis[thesis["data"] == data]) if len(thesis) else []
     if len(fewshot):
         parts += ["## New tasks from few pairs", SHOTS, markdown_table(fewshot.drop(columns=["network", "stand_in"]))]

@@ -294,6 +294,11 @@ def test_a_task_of_which_bleu_is_undefined_has_its_other_scores() -> None:
         assert len(scores_by_task(tasks.reset_index(), title="t").axes if defined else []) == defined
         assert f"| token | {'30.0 ± 0.0' if defined else '–'}, 30.0 ± 0.0 | –, 30.0 ± 0.0 |" in found.text
         assert "nan" not in found.text
+        assert (
+            found.text.count("\n\nBLEU is missing where it is undefined: no reference of the task has four words.\n")
+            == 1
+        )
+    assert "undefined" not in summary_of(jobs, paired_of(jobs), pd.DataFrame(), "t").text
 
 
 def test_a_sentence_of_several_seeds_and_tasks_is_drawn_as_one() -> None:
