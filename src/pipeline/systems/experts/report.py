@@ -112,5 +112,5 @@ def said(evaluated: Evaluated, data: TextPairs) -> str:
     for bar in BARS:
         scores = table["task"].map(lambda task, bar=bar: evaluated.metrics.get(f"bleu_{bar}_{task}"))
         table[f"BLEU, {bar}"] = scores.where(table["part"] == TEST).astype(float)
-    reason = [NO_BLEU] if evaluated.scores["bleu"].isna().any() else []
+    reason = [NO_BLEU] if table["BLEU"].isna().any() else []
     return "\n\n".join([markdown_table(table, digits=4), *reason, f"Data: {data.name}, source {data.source}"])

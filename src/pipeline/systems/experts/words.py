@@ -67,7 +67,7 @@ def page(tables: dict[str, pd.DataFrame]) -> str:
     parts = [CAPTION]
     for data in means["data"].unique():
         parts += [f"## {data}", markdown_table(arm_cells(means[means["data"] == data]))]
-        own = tasks[tasks["data"] == data]
+        own: Any = tasks[tasks["data"] == data]
         parts += [f"{BY_TASK}\n\n{markdown_table(task_cells(own))}"]
         parts += [NO_BLEU] if (own["bleu"].isna() & own["chrf"].notna()).any() else []
         parts += printed(thesis[thesis["data"] == data]) if len(thesis) else []
