@@ -79,7 +79,9 @@ def ink_height(ink: Tensor) -> float | None:
     each counted as often as it is high, so that neither specks nor a single large part decide. Ink is told from paper,
     which is the median of the form. Long rules and what is higher than a quarter of the form do not count; None where
     fewer than `FEWEST` parts do."""
-    values = ink.cpu().numpy()
+    values = ink.detach().float().cpu().numpy()
+    if not values.size:
+        return None
     paper = float(np.median(values))
     sides = sides_of(values > paper + INK * (float(np.quantile(values, DARKEST)) - paper))
     heights = sides[:, 0]

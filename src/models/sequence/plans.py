@@ -24,7 +24,7 @@ from models.sequence.pieces import AttentionByPieces, Piece, pieces_of
 BLOCK = 64  # queries
 UNION = 16  # keys of a block are rounded up to a multiple of this, so that more blocks have the same size
 ONE_BLOCK = 1024  # tokens up to which a document may be one block, see `one_is_faster`
-LEAST_SHARE = 0.5  # of all pairs: with fewer of them, blocks were as fast at 512 tokens and faster above
+LEAST_SHARE = 0.6  # of all pairs: with fewer of them, blocks were faster at 512 tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +85,7 @@ class Plan:
         the gradient then.
         """
         if query.device.type == "cpu":
-            first, *others = self.pieces
-            whole = not others and first.is_all_of(self.count)
-            return first.attend(query, key, value) if whole else AttentionByPieces.apply(query, key, value, self.pieces)
+            return AttentionByPieces.apply(query, key, value, self.pieces)
         return self.attend_at_once(query, key, value)
 
     @cached_property
@@ -95,9 +93,10 @@ class Plan:
         """Returns the blocks of all groups, a few at a time."""
         again = torch.ones(len(self.queries), dtype=torch.bool)
         again[self.places] = False
-        shared = torch.bincount(self.keys)[self.keys] > 1
-        sides = zip(self.groups, self.split(again, 1), self.split(shared, 2), strict=True)
-        return [piece for group, twice, other in sides for piece in pieces_of(*group, twice, other)]
+        return [
+            piece for group, twice in zip(self.groups, self.split(again, 1), strict=True)
+            for piece in pieces_of(*group, twice)
+        ]  # fmt: skip
 
     def attend_at_once(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Returns the same by one call for all blocks of a size, on any device."""
@@ -160,9 +159,9 @@ def plan(keys: Keys, order: np.ndarray, *, block: int = BLOCK, one_block: int = 
 def one_is_faster(pairs: int, count: int, one_block: int) -> bool:
     """Returns whether one block of all n tokens takes less time than blocks with so many pairs of a query and a key.
 
-    It is so from n² max(½, n / one_block) pairs on. A pair costs less in one block: the kernel takes 64 of its queries
-    at once, and 32 of a block of 64; and nothing is gathered. The bound is what was measured: half of all pairs at 512
-    tokens, seven tenths at 768. one_block: 0 for never.
+    It is taken to be so from n² max(0.6, n / one_block) pairs on, as a pair costs less in one block. At 512 tokens
+    blocks with 0.54 of all pairs were a tenth faster than one block, and with all pairs a quarter slower. one_block: 0
+    for never.
     """
     return count <= one_block and pairs >= max(LEAST_SHARE, count / one_block) * count**2
 

@@ -85,7 +85,7 @@ def said_of_short_ones(rows: Sequence[int], history: int) -> None:
     if short:
         print(
             f"{short} of {len(rows)} sequences {'have' if short > 1 else 'has'} fewer rows than the {history} that the "
-            "model wants: after them a simpler forecast stands in for its own"
+            "model wants: after them a simpler forecast stands in for its own, and intervals are of its own"
         )
 
 
