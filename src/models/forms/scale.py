@@ -17,7 +17,7 @@ SCALE = "scale"  # among the values of a saved model
 FACTOR = 2.0  # beyond which a form is far from those of training
 INK = 0.3  # from which on a pixel has ink, of the way from paper to the darkest pixels
 DARKEST = 0.999  # share of the pixels that are lighter than these
-FEWEST = 3  # parts of ink, below which their height says nothing of letters
+FEWEST = 2  # parts of ink, below which their height says nothing of letters
 MOST_LENGTH, MOST_HEIGHT = 10, 0.25  # of a part of ink: over its other side, and over the shorter side of its form
 
 
