@@ -28,11 +28,11 @@ def line_order(document: Document) -> np.ndarray:
     """
     (left, top, _, bottom), pages = document.boxes.T, document.pages
     middles = (top + bottom) / 2
-    lines, page, end = np.zeros(len(pages), np.int64), -1, -np.inf
+    lines, line, page, end = np.zeros(len(pages), np.int64), 0, -1, -np.inf
     for word in np.lexsort((middles, pages)).tolist():
         opens = pages[word] > page or middles[word] >= end
         page, end = (pages[word], bottom[word]) if opens else (page, end)
-        lines[word] = lines.max() + opens
+        lines[word] = line = line + bool(opens)
     return np.lexsort((left, lines))
 
 

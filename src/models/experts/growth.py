@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from models.experts.network import TranslationNetwork
 from models.experts.objective import EncodedPairs, measure
 from models.experts.tags import Languages, tag_names, tags_of
+from models.numerics.evenly_spaced import evenly_spaced
 from models.sequence.vocabulary import Vocabulary
 
 MOST_MEASURED = 500  # pairs of a new task under each candidate
@@ -49,7 +50,7 @@ def begin_as_nearest(model: TranslationNetwork, pairs: EncodedPairs, old: int) -
     owned = of_tasks(model)
     nearest = dict[int, int]()
     for task in range(old, model.architecture.tasks if owned else old):
-        own = pairs.take(spread((pairs.task == task).nonzero().squeeze(1), MOST_MEASURED))
+        own = pairs.take(evenly_spaced((pairs.task == task).nonzero().squeeze(1), MOST_MEASURED))
         candidates = [*range(old), *([task] if model.table is None else [])]
         kept = {candidate: [part[candidate].clone() for part in owned] for candidate in candidates}
         nats = dict[int, float]()
@@ -59,12 +60,6 @@ def begin_as_nearest(model: TranslationNetwork, pairs: EncodedPairs, old: int) -
         nearest[task] = min(candidates, key=nats.__getitem__)
         give(owned, task, kept[nearest[task]])
     return nearest
-
-
-def spread(rows: Tensor, most: int) -> Tensor:
-    """Returns at most so many of the rows (row,), evenly spread, the first and the last among them."""
-    places = torch.linspace(0, len(rows) - 1, most, dtype=torch.float64).round().long()
-    return rows[places] if len(rows) > most else rows
 
 
 def of_tasks(model: TranslationNetwork) -> Sequence[Tensor]:

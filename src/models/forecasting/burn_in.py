@@ -9,6 +9,7 @@ from torch import Tensor
 
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.recurrent import Recurrent
+from models.numerics.evenly_spaced import evenly_spaced
 from models.numerics.ties import NEAR_TIE
 from models.runtime.collectives import take_from_first_rank
 
@@ -22,13 +23,6 @@ class BurnIn(NamedTuple):
 
     rows: int
     still_worse: bool
-
-
-def evenly_spaced(places: Tensor, most: int) -> Tensor:
-    """Returns at most `most` of the rows of `places` (place, …), evenly spaced, the first and the last among them."""
-    if len(places) <= most:
-        return places
-    return places[torch.arange(most, device=places.device) * (len(places) - 1) // (most - 1)]
 
 
 def restarts(part: MaskedSequences, *, steps: int) -> Tensor:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.forecasting.burn_in import evenly_spaced
 from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, rows_before, up_to_end
 from models.forecasting.fitting import Fitted
 from models.forecasting.known_ahead import KnownAhead, with_gaps
 from models.forecasting.rolling import roll
+from models.numerics.evenly_spaced import evenly_spaced
 from models.numerics.held_out import least_error
 from models.numerics.ridge import masked_mse
 from models.numerics.ties import first_of_least

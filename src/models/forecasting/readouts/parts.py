@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from models.forecasting.burn_in import evenly_spaced
 from models.forecasting.filtering import MaskedSequences, State, begun_along, filter_sequences, rows_before
 from models.forecasting.horizons import horizon_targets
 from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.windows import wholly_scored
+from models.numerics.evenly_spaced import evenly_spaced
 from models.numerics.ridge import RegressionData
 
 ORIGINS = 512  # rows of the validation part from which direct and iterated forecasts are compared

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from data.base import spread
 from data.form_images import WORD, Form, FormImages, HandwrittenForms
 from data.forms.augment import Augmentation
 from models.forms.detect.boxes import Truth
@@ -71,8 +72,8 @@ def check_boxes(data: HandwrittenForms, scored: str) -> None:
 def scale_of(forms: FormImages) -> Scale | None:
     """Returns how large training forms, their words and the ink of `SCALED` of them are; None without a word."""
     words = forms.boxes[forms.classes == WORD]
-    rows = np.unique(np.linspace(0, len(forms) - 1, SCALED).round().astype(int)).tolist()
-    return Scale.of((words[:, 3] - words[:, 1]).tolist(), Inks(forms, rows), float(forms.shapes.max()))
+    inks = Inks(forms, spread(len(forms), SCALED).tolist())
+    return Scale.of((words[:, 3] - words[:, 1]).tolist(), inks, float(forms.shapes.max()))
 
 
 def truth_of(form: Form, boxes: np.ndarray | None = None) -> Truth:
