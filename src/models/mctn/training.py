@@ -37,9 +37,9 @@ def train(
     course = Course(how.epochs, how.clip, how.patience)
     curve = EarlyStopping(objective, optimizer, measured, seed, "mctn", advice).run(course)
     unit = objective.learning.unit
-    return [(unit * learned, unit * validated) for learned, validated in curve]
+    return [(unit * learned, validated) for learned, validated in curve]
 
 
 def prediction_loss(objective: SentimentObjective, validation: Samples) -> float:
-    """Returns the mean loss of predictions on the validation part, divided by `Learning.unit`."""
-    return measure(objective.model, validation, terms=frozenset()).losses["prediction"] / objective.learning.unit
+    """Returns the mean loss of predictions on the validation part, in the unit of the labels."""
+    return measure(objective.model, validation, terms=frozenset()).losses["prediction"]
