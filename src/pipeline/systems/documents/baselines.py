@@ -9,6 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from data.documents.values import normalised
 from data.pages import OUTSIDE, Document, Documents
 from models.documents.clause_rule import NamedState
 from models.documents.repeated import repeated
@@ -22,7 +23,7 @@ from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.scores import Scored, scored_classes, scored_tags
 
 FILE = "answers.json"
-VERSION = 6  # of the simple models, raised where they answer otherwise
+VERSION = 7  # of the simple models, raised where they answer otherwise
 ALPHAS, PENALTIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), (1.0, 10.0, 100.0)
 TRIED = 3  # passes over the words after which penalties of the tagger are compared
 OTHER, JURISDICTION = "other", "jurisdiction"
@@ -120,8 +121,9 @@ def classified_by_all(data: Documents) -> Answers:
     linear = best_classifier(data, least=least).classes([own.words for own in test])
     found: dict[str, Sequence[str]] = {"majority": [commonest(labels)] * len(test), "TF-IDF": linear}
     if any(state_of(own) for own in test):
-        named = [NamedState(states_of(data)).state(own.words) or OTHER for own in test]
-        found["clause rule"] = [name if name in data.classes else OTHER for name in named]
+        rule, classes = NamedState(states_of(data)), {normalised(JURISDICTION, name): name for name in data.classes}
+        named = [normalised(JURISDICTION, rule.state(own.words) or OTHER) for own in test]
+        found["clause rule"] = [classes.get(name, OTHER) for name in named]
     return found
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import cycle
+
 import numpy as np
 import pytest
 
 from data.documents.generator import SyntheticDocuments
+from data.documents.values import normalised
+from data.pages import Document
 from models.documents.window_tagger import WindowTagger
 from models.sequence.entities import entity_f1
-from pipeline.systems.documents.baselines import TRIED, best_penalty, best_tagger
+from pipeline.systems.documents.baselines import TRIED, best_penalty, best_tagger, classified_by_all
 
 ALPHAS = (1.0, 1e-2, 1e-4)
 
@@ -56,3 +61,19 @@ def test_penalties_beyond_the_end_are_tried_while_the_score_rises(
 
 def test_a_single_penalty_is_taken_as_it_is() -> None:
     assert best_penalty((1.0,), lambda penalty: penalty, called="x") == 1.0
+
+
+def test_the_rule_of_clauses_names_states_of_several_words_as_the_classes_are_written() -> None:
+    made = SyntheticDocuments(train=4, validation=2, test=2, words=60, questions=6, values=3, cue="textual").load()
+    states = ("New York", "Delaware")
+
+    def governed(document: Document, state: str) -> Document:
+        said = f"This is governed by the laws of the State of {state.upper()} and no other".split()
+        words = (*said, *document.words[len(said) :])
+        return document._replace(
+            words=words, label=state, values=(("jurisdiction", normalised("jurisdiction", state)),)
+        )
+
+    parts = {part: tuple(map(governed, own, cycle(states))) for part, own in made.parts.items()}
+    answers = classified_by_all(replace(made, parts=parts, classes=(*sorted(states), "other")))
+    assert answers["clause rule"] == list(states)
