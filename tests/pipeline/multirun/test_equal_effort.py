@@ -190,8 +190,9 @@ def test_pruned_trials_are_in_the_table_with_their_last_error(run_pipeline, clie
     assert trials["state"].iloc[: -len(pruned)].eq("finished").all()
 
 
-def test_settings_in_use_are_tried_first(run_pipeline, client, tmp_path) -> None:
-    """Of three trials the first is a contender; its own choice of model settings and readout is what it runs with."""
+def test_settings_in_use_are_tried_first(run_pipeline, client, store, tmp_path) -> None:
+    """Of three trials the first is a contender; its own choice of model settings and readout is what it runs with. The
+    search, which would draw each setting alone after a trial without any, has the other two."""
     space = "tune.space=[{key: model.units, low: 3, high: 5}]"
     result = run_pipeline(*QUICK, "model=echo_state", space, "tune.known=[mocap/echo_state]")
     assert result.status == 0, result.err
@@ -200,6 +201,9 @@ def test_settings_in_use_are_tried_first(run_pipeline, client, tmp_path) -> None
     assert children["0"]["model.units"] == "200"
     assert {children[job]["model.units"] for job in ("1", "2")} <= {"3", "4", "5"}
     assert {children[job]["model.spectral_radius"] for job in ("1", "2")} == {"0.9"}
+    search = optuna.load_study(study_name=None, storage=f"sqlite:///{store / 'tune.db'}")
+    assert [trial.user_attrs["job"] for trial in search.trials] == [1, 2]
+    assert {"model.units", "readout"} <= set(optuna.search_space.intersection_search_space(search.trials))
     tags = {run.data.tags["job"]: run.data.tags for run in runs(client) if "job" in run.data.tags}
     assert tags["0"]["readout"] == "skip"  # what the contender sets, where the search alone has another default
     assert all(f" readout={tags[job]['readout']} " in tags[job]["hydra.overrides"] for job in ("1", "2"))

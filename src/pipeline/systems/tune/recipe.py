@@ -36,6 +36,8 @@ try:
 except ImportError as error:
     raise PipelineError("recipe=tune needs Optuna: pip install 'orthogonal-psrnn[tune]'") from error
 
+Listener = Callable[[EpochRow], None]
+
 
 def check_trial(settings: TuneConfig) -> None:
     """Raises PipelineError for a job that is no trial of a search."""
@@ -154,18 +156,14 @@ def composed(job: Job, more: Iterable[str]) -> tuple[TuneConfig, Job]:
     return checked(config), replace(job, overrides=overrides, choices=choices)
 
 
-def settings_of_trial(here: optuna.Trial, settings: TuneConfig, job: Job) -> tuple[TuneConfig, Job]:
-    """Returns the settings of a trial, and its job as `composed` does. The first trials are the contenders
-    `tune.known`, scored at one step as all are; the others are drawn."""
-    known, number = settings.tune.known, settings.tune.trial or 0
-    if number < len(known):
-        return composed(job, [f"+contender={known[number]}", "readout.direct=0"])
+def settings_of_draws(here: optuna.Trial, settings: TuneConfig, job: Job) -> tuple[TuneConfig, Job]:
+    """Returns the settings that are drawn for a trial, and its job as `composed` does."""
     values = draw_all(here, settings)
     check_keys(settings, values)
     return composed(job, (f"{key}={as_text(value)}" for key, value in values.items()))
 
 
-def watch(trial: optuna.Trial) -> Callable[[EpochRow], None]:
+def watch(trial: optuna.Trial) -> Listener:
     """Returns a listener that is told of every epoch. The listener raises Pruned where the validation error is worse
     than the median of the other trials."""
     reported = set(trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values)
@@ -185,24 +183,38 @@ def finite(error: float) -> float:
     return error if math.isfinite(error) else math.inf
 
 
-def trial(settings: TuneConfig, job: Job) -> float:
-    """Draws settings, trains by them and tells the search. Returns the validation error, of a pruned trial that of its
-    last epoch.
+def trained(settings: TuneConfig, job: Job, listener: Listener = lambda _: None) -> float:
+    """Trains by the settings of one trial and returns the validation error. `listener` is told of every epoch."""
+    told = replace(job, label=f"trial{settings.tune.trial}")
+    return finite(function(SEARCHED.entry)(settings, told, watch=listener))
 
-    A trial that was told before is not trained again. Raises PipelineError for a job that is no trial of a search.
-    """
-    check_trial(settings)
-    train, search = function(SEARCHED.entry), open_search(settings, job)
+
+def drawn_trial(settings: TuneConfig, job: Job) -> float:
+    """Draws settings, trains by them and tells the search. Returns the validation error, of a pruned trial that of its
+    last epoch. A trial that was told before is not trained again."""
+    search = open_search(settings, job)
     here = trial_of(search, job.number)
     known = search.get_trials(deepcopy=False)[here.number]
     if known.value is not None:
         return known.value
-    drawn, own = settings_of_trial(here, settings, job)
-    told = replace(own, label=f"trial{settings.tune.trial}")
     try:
-        error = finite(train(drawn, told, watch=watch(here)))
+        error = trained(*settings_of_draws(here, settings, job), watch(here))
     except Pruned as end:
         print(f"trial {settings.tune.trial}: pruned at {end}")
         return float(search.tell(here, state=optuna.trial.TrialState.PRUNED).value or math.inf)
     search.tell(here, error)
     return error
+
+
+def trial(settings: TuneConfig, job: Job) -> float:
+    """Trains by the settings of one trial of a search and returns the validation error.
+
+    The first trials are the contenders `tune.known`, scored at one step as all are. They have no drawn values that
+    Optuna could learn from, and one trial without values would keep it from drawing settings together. So its study has
+    the drawn trials alone. Raises PipelineError for a job that is no trial of a search.
+    """
+    check_trial(settings)
+    known, number = settings.tune.known, settings.tune.trial or 0
+    if number < len(known):
+        return trained(*composed(job, [f"+contender={known[number]}", "readout.direct=0"]))
+    return drawn_trial(settings, job)
