@@ -62,9 +62,12 @@ def by_count(jobs: pd.DataFrame, compare: Any, curves_of: Curves, comparison: Co
 
 
 def kept_up(curves: Any) -> pd.DataFrame:
-    """Returns every job's curve to the last epoch of its data set: a training that ended early stays where it ended."""
-    parts = []
-    for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed"], sort=False):
+    """Returns every job's curve to the last epoch of its data set: a training that ended early stays where it ended.
+
+    Rows stand job by job. So of jobs alike in data, arm, count and seed the next one begins where the epoch falls.
+    """
+    parts, job = [], (curves["epoch"].diff() <= 0).cumsum()
+    for (data, *_), rows in curves.groupby(["data", "arm", "count", "seed", job.rename("job")], sort=False):
         last = curves.loc[curves["data"] == data, "epoch"].max()
         parts.append(rows.set_index("epoch").reindex(range(last + 1), method="ffill").reset_index())
     return pd.concat(parts, ignore_index=True)
@@ -140,12 +143,12 @@ def summarise(jobs: Any, compare: Any, curves_of: Curves, comparison: Comparison
     check_ratios(compare, comparison)
     labels, parts = with_varied(compared)
     found = compared.assign(data=labels)
-    summary = KINDS[compare.figure](found, compare, curves_of, comparison)
     apart_too = NOT_POOLED.get(compare.figure, [])
+    warned = disagreement(found, comparison) + pooled_warning(found, [*comparison.keys[:-1], *apart_too, "seed"])
+    summary = KINDS[compare.figure](found, compare, curves_of, comparison)
     pooled = {} if apart_too else {"by_arm_and_count.csv": seed_table(found, comparison)}
     tables = pooled | summary.tables
     apart = {path: taken_apart(table, parts) for path, table in tables.items()}
-    warned = disagreement(found, comparison) + pooled_warning(found, [*comparison.keys[:-1], *apart_too, "seed"])
     return Summary({"jobs.csv": jobs, **apart}, summary.figures, warned + summary.text)
 
 

@@ -183,11 +183,22 @@ def test_studies_among_forecasters_are_listed_and_in_no_figure() -> None:
     assert mixed.text == plain.text
 
 
-def test_jobs_that_nothing_tells_apart_are_said_to_be_pooled() -> None:
+@pytest.mark.parametrize("figure", ["count", "epoch"])
+def test_jobs_that_nothing_tells_apart_are_said_to_be_pooled(figure: str) -> None:
     table = pd.concat([jobs(iid=[1.0, 2.0]), jobs(iid=[10.0, 20.0])])
     with pytest.warns(UserWarning, match="4 of 4 jobs agree in data, arm, kernel, count and seed and are pooled"):
-        summary = summarise(table, compare("count"), NO_CLIENT, FORECASTS)
+        summary = summarise(table, compare(figure), lambda found: found.assign(epoch=0), FORECASTS)
     assert summary.text.startswith("**4 of 4 jobs agree")
+    assert summary.tables["means.csv"]["jobs"].tolist() == [4]
+
+
+def test_jobs_that_nothing_tells_apart_are_said_to_be_so_where_they_are_not_compared() -> None:
+    table = pd.concat([jobs(iid=[1.0], sobol=[2.0])] * 2)
+    with (
+        pytest.warns(UserWarning, match="4 of 4 jobs agree in data, arm, kernel, count and seed and are pooled"),
+        pytest.raises(ValueError, match="compare jobs that differ in nothing else"),
+    ):
+        summarise(table, compare("count", baseline="iid", challenger="sobol"), NO_CLIENT, FORECASTS)
 
 
 def test_trials_show_no_test_error() -> None:
@@ -204,6 +215,8 @@ def test_a_curve_that_ended_early_stays_where_it_ended_and_keeps_its_gaps() -> N
     np.testing.assert_array_equal(full[full["arm"] == "a"]["test_mse"], [3.0, math.nan, 1.0])
     assert full[full["arm"] == "b"]["test_mse"].tolist() == [5.0, 5.0, 5.0]
     assert full[full["arm"] == "b"]["epoch"].tolist() == [0, 1, 2]
+    alike = kept_up(curves.assign(arm="a"))
+    np.testing.assert_array_equal(alike["test_mse"], [3.0, math.nan, 1.0, 5.0, 5.0, 5.0])
 
 
 @pytest.mark.parametrize(("value", "kept"), [(0.5, 0.5), (1.7976931348623157e308, math.inf), (math.nan, math.inf)])
