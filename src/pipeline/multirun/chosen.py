@@ -40,7 +40,7 @@ SEARCHES = ("tune", "equal_effort")  # the experiments whose own settings are kn
 REFINED = {"refine": "bptt"}  # what both choose where nothing is typed; the recipe refines no PSRNN on a table
 NOT_OF_A_CONTENDER = (
     "contender", "tune", "tracking", "experiment", "recipe", "space", "run_name", "threads", "resume", "size",
-    "readout.direct",
+    "seed", "device", "evaluate", "compare", "readout.direct",
 )  # fmt: skip
 
 

@@ -246,6 +246,18 @@ def test_a_contender_is_written_from_exported_trials(exported, tmp_path) -> None
     assert not (tmp_path / "none.yaml").exists()
 
 
+def test_a_contender_has_neither_seed_nor_device_nor_scores_of_its_search(exported, tmp_path) -> None:
+    table: Any = pd.read_csv(exported)
+    of_search = "seed=7 device=cpu evaluate.first_step=16 compare.figure=trials readout="
+    table["overrides"] = table["overrides"].str.replace("readout=", of_search)
+    table.to_csv(exported, index=False)
+    file = tmp_path / "gru.yaml"
+    write_contender(str(exported), file, ["seed=7"])
+    written: Any = OmegaConf.load(file)
+    assert written.model.units == 5
+    assert {"seed", "device", "evaluate", "compare"}.isdisjoint(written)
+
+
 def test_a_setting_with_a_space_comes_through(exported, tmp_path) -> None:
     table: Any = pd.read_csv(exported)
     table["overrides"] = table["overrides"].str.replace("readout=", """data.time="the hour" readout=""")
