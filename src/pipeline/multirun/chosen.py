@@ -161,11 +161,11 @@ def space_of(typed: Mapping[str, Any], model: str) -> str:
 
 
 def kept_by_space(space: str) -> DictConfig:
-    """Returns what a space sets beside what is drawn."""
+    """Returns what a space sets beside what is drawn, without how its trials are scored."""
     loader = GlobalHydra.instance().config_loader()
     config = loader.load_configuration(f"space/{space}", overrides=[], run_mode=RunMode.RUN)
     plain: Any = OmegaConf.to_container(config)
-    return OmegaConf.create({key: value for key, value in plain.items() if key not in ("tune", "hydra")})
+    return OmegaConf.create({key: value for key, value in plain.items() if key not in ("tune", "hydra", "evaluate")})
 
 
 def chosen_and_set(typed: Mapping[str, Any]) -> tuple[dict[str, Any], DictConfig]:

@@ -69,6 +69,16 @@ def test_each_model_has_a_space_whose_every_draw_is_a_setting(model: str, compos
     assert kinds == {"linear", "skip", "kernel"} - ({"linear"} if model == "no_state" else set())
 
 
+@pytest.mark.parametrize("space", ["default", *MODELS])
+def test_trials_of_a_space_that_draws_lags_are_scored_over_the_same_steps_and_not_pruned(space: str, composed) -> None:
+    """The error of a trial is that of its readout, which is solved after the last epoch."""
+    typed = [f"model={space}"] if space in MODELS else []
+    settings = checked(composed("+experiment=tune", f"space={space}", "tracking.parent=x", *typed))
+    lags = {each.high for each in drawn_settings(settings) if each.key == "readout.lags"}
+    assert lags == ({16} if typed else set())
+    assert (settings.evaluate.first_step, settings.tune.prune) == ((16, False) if typed else (4, True))
+
+
 def test_lists_are_drawn_by_their_text_and_settings_where_others_ask_for_them() -> None:
     search = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     lists = DrawnConfig("model.orders", choices=[[1], [2, 4]])
