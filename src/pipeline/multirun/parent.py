@@ -121,13 +121,13 @@ def close_jobs(run: Run) -> None:
     A job that goes on holds the lock of its folder and is left alone. So is a job of another machine, which has no
     folder here.
     """
-    for child in children_of(run.client, run):
-        if child.info.status == "RUNNING":
-            with (
-                suppress(BlockingIOError, FileNotFoundError),
-                file_lock(checkpoints_of(child.info.run_id) / LOCK, wait=False),
-            ):
-                run.client.set_terminated(child.info.run_id, "KILLED")
+    running = f"tags.`{PARENT}` = '{run.id}' and attributes.status = 'RUNNING'"
+    for child in list(runs_newest_first(run.client, [run.experiment_id], running)):  # all pages before any is closed
+        with (
+            suppress(BlockingIOError, FileNotFoundError),
+            file_lock(checkpoints_of(child.info.run_id) / LOCK, wait=False),
+        ):
+            run.client.set_terminated(child.info.run_id, "KILLED")
 
 
 def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_here: bool = False) -> None:

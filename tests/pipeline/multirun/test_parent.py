@@ -23,7 +23,7 @@ from pipeline.multirun.recompute import command_on
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.model import BEST_SO_FAR, NOT_KEPT, keep_if_best
 from pipeline.tracking.run import Run
-from pipeline.tracking.session import LOCK
+from pipeline.tracking.session import LOCK, PARENT, checkpoints_of
 
 SMALL = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine.epochs=1", "evaluate.horizons=[1]")
 SUMMARY = "tracking.detail=summary"  # without the figures of every job
@@ -172,6 +172,26 @@ def test_studies_have_no_model_to_register(client) -> None:
     parent = Run(client, client.create_run(client.create_experiment("studies")).info.run_id)
     with pytest.raises(PipelineError, match=r"tracking\.register=walks: these jobs make no model; leave it out"):
         keep_best(parent, [], None, "walks")
+
+
+def test_jobs_that_ended_are_not_fetched_to_be_closed(client, monkeypatch) -> None:
+    """A multirun has a thousand of them, each with all of its parameters."""
+    where = client.create_experiment("stopped")
+    sweep = Run(client, client.create_run(where).info.run_id)
+    jobs = [client.create_run(where, run_name=name, tags={PARENT: sweep.id}) for name in ("ended", "stopped")]
+    client.set_terminated(jobs[0].info.run_id, "FINISHED")
+    checkpoints_of(jobs[1].info.run_id).mkdir(parents=True)
+    whole, fetched = parent.runs_newest_first, []
+
+    def noted(*given: Any) -> Any:
+        for job in whole(*given):
+            fetched.append(job.info.run_name)
+            yield job
+
+    monkeypatch.setattr(parent, "runs_newest_first", noted)
+    parent.close_jobs(sweep)
+    assert fetched == ["stopped"]
+    assert [client.get_run(job.info.run_id).info.status for job in jobs] == ["FINISHED", "KILLED"]
 
 
 def test_two_tables_of_one_name_are_two_data_sets() -> None:
