@@ -20,7 +20,7 @@ from models.experts.scores import scores_of
 from models.experts.tags import TAGS, Languages, sources_of, tag_names, tags_of
 from models.experts.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of
-from models.runtime.parameters import not_negative, number, one_of, whole_number
+from models.runtime.parameters import not_negative, number, one_of, whole_number, yes_or_no
 from models.runtime.threads import threads_for
 from models.sequence.saved_estimator import SavedEstimator
 from models.sequence.vocabulary import Vocabulary, vocabulary_of
@@ -43,7 +43,8 @@ class Translator(SavedEstimator):
     top: experts of a layer, and those that a token meets. adapter_hidden: numbers inside an adapter. width, heads,
     hidden, layers, dropout: of the network. tag: what stands in front of a sentence, its "target" language, both by
     "task", or "none". pieces: numbers of the vocabulary, which the texts must allow; None for 2000, or for as many as
-    fewer texts allow, which a warning says. longest: tokens of a side; longer pairs are not learned from, which a
+    fewer texts allow, which a warning says. prefix_space: whether every text is read with a space in front, so that a
+    word has the same pieces first and later. longest: tokens of a side; longer pairs are not learned from, which a
     warning counts, longer sources are cut. temperature: tasks are drawn with p ∝ n^(1/temperature). tokens: of a batch
     on each side. balance: weight of the loss that evens experts out. epochs, updates (of an epoch), learning_rate,
     warmup, clip: of Adam; a warm-up of more than all updates is warned of. patience: epochs without better validation
@@ -75,6 +76,7 @@ class Translator(SavedEstimator):
     dropout: float = 0.1
     tag: str = "target"
     pieces: int | None = None
+    prefix_space: bool = False
     longest: int = 60
     temperature: float = 1.0
     tokens: int = 1600
@@ -103,7 +105,10 @@ class Translator(SavedEstimator):
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             tasks = tasks_of(learned)
             texts = [text for pair in learned for text in (pair.text, pair.translation)]
-            vocabulary = vocabulary_of(texts, self.pieces, (*tag_names(tasks), *SPARE), stacklevel=3)
+            space = yes_or_no("prefix_space", self.prefix_space)
+            vocabulary = vocabulary_of(
+                texts, self.pieces, (*tag_names(tasks), *SPARE), prefix_space=space, stacklevel=3
+            )
             network = TranslationNetwork(self._architecture(vocabulary.size, len(tasks)), seed=seed)
             predictor = TranslationPredictor(
                 network, vocabulary, tasks, one_of("tag", self.tag, TAGS),

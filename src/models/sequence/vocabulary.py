@@ -37,11 +37,15 @@ class Vocabulary:
         self.first = FIRST_TAG + len(self.tags)
 
     @classmethod
-    def train(cls, texts: Iterable[str], *, pieces: int, tags: Sequence[str] = ()) -> Vocabulary:
+    def train(
+        cls, texts: Iterable[str], *, pieces: int, tags: Sequence[str] = (), prefix_space: bool = False
+    ) -> Vocabulary:
         """Returns the vocabulary of so many numbers, learned from the texts: the 256 bytes and the most frequent pairs.
 
-        pieces: all numbers, with the 4 first and the tags. The same texts give the same vocabulary. Raises ValueError
-        for fewer pieces than the bytes need, and for more than the texts allow.
+        pieces: all numbers, with the 4 first and the tags. The same texts give the same vocabulary. prefix_space:
+        every text is read with a space in front, which `decode` takes off again, so that a word has the same pieces at
+        the beginning of a text and behind a space (Kudo and Richardson 2018). Raises ValueError for fewer pieces than
+        the bytes need, and for more than the texts allow.
         """
         refuse_double_tags(tags)
         least = BYTES + FIRST_TAG + len(tags)
@@ -50,16 +54,18 @@ class Vocabulary:
                 f"pieces must be at least {least}, for {BYTES} bytes and {FIRST_TAG} signs (padding, begin, end, "
                 f"unknown){f' and {len(tags)} tags that stand before texts' if tags else ''}; got {pieces}"
             )
-        made = cls.of_at_most(texts, pieces=pieces, tags=tags)
+        made = cls.of_at_most(texts, pieces=pieces, tags=tags, prefix_space=prefix_space)
         if made.size < pieces:
             raise ValueError(f"the texts allow {least} to {made.size} pieces, and {pieces} were asked for")
         return made
 
     @classmethod
-    def of_at_most(cls, texts: Iterable[str], *, pieces: int, tags: Sequence[str] = ()) -> Vocabulary:
-        """Returns the vocabulary of so many numbers, or of as many as the texts allow. pieces: as of `train`, and not
-        fewer than the bytes need."""
-        return cls(trained(texts, pieces - FIRST_TAG - len(tags)), tags)
+    def of_at_most(
+        cls, texts: Iterable[str], *, pieces: int, tags: Sequence[str] = (), prefix_space: bool = False
+    ) -> Vocabulary:
+        """Returns the vocabulary of so many numbers, or of as many as the texts allow. pieces, prefix_space: as of
+        `train`, and not fewer pieces than the bytes need."""
+        return cls(trained(texts, pieces - FIRST_TAG - len(tags), prefix_space=prefix_space), tags)
 
     @cached_property
     def size(self) -> int:
@@ -108,12 +114,14 @@ class Vocabulary:
         return {"tokeniser": self.tokeniser, "tags": self.tags, "first": self.first}
 
 
-def vocabulary_of(texts: Iterable[str], pieces: Any, tags: Sequence[str] = (), *, stacklevel: int) -> Vocabulary:
+def vocabulary_of(
+    texts: Iterable[str], pieces: Any, tags: Sequence[str] = (), *, prefix_space: bool = False, stacklevel: int
+) -> Vocabulary:
     """Returns the vocabulary of texts with so many pieces; for None with `PIECES`, or as many as the texts allow, and
     then warns. stacklevel: of the warning. Raises as `whole_number` and `Vocabulary.train`."""
     if pieces is not None:
-        return Vocabulary.train(texts, pieces=whole_number("pieces", pieces), tags=tags)
-    found = Vocabulary.of_at_most(texts, pieces=PIECES, tags=tags)
+        return Vocabulary.train(texts, pieces=whole_number("pieces", pieces), tags=tags, prefix_space=prefix_space)
+    found = Vocabulary.of_at_most(texts, pieces=PIECES, tags=tags, prefix_space=prefix_space)
     if found.size < PIECES:
         warnings.warn(
             f"the texts allow {found.size} pieces of a vocabulary, so these are taken and not {PIECES}; "
@@ -155,13 +163,25 @@ def library() -> Any:
     return tokenizers
 
 
-def trained(texts: Iterable[str], size: int) -> str:
+def trained(texts: Iterable[str], size: int, *, prefix_space: bool) -> str:
     """Returns the JSON of a byte-level tokeniser with at most so many pieces."""
     package = library()
     tokenizer = package.Tokenizer(package.models.BPE())
     tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = package.decoders.ByteLevel()
+    if prefix_space:
+        put_space_in_front(tokenizer)
     alphabet = package.pre_tokenizers.ByteLevel.alphabet()
     trainer = package.trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer.to_str()
+
+
+def put_space_in_front(tokenizer: Any) -> None:
+    """Has a tokeniser read every text but an empty one with one more space in front, and take it off what it decodes.
+
+    `add_prefix_space` of ByteLevel puts none in front of a text that begins with a space, which would not come back.
+    """
+    package = library()
+    tokenizer.normalizer = package.normalizers.Prepend(" ")
+    tokenizer.decoder = package.decoders.Sequence([tokenizer.decoder, package.decoders.Strip(" ", 1, 0)])

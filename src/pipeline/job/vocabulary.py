@@ -16,17 +16,18 @@ VERSION = 1  # of how vocabularies are learned, raised where the same texts give
 
 
 def learned(
-    texts: Iterable[str], pieces: int, *, key: str, tags: Sequence[str] = (), may_be_fewer: bool = False
-) -> Vocabulary:
+    texts: Iterable[str], pieces: int, *, key: str, tags: Sequence[str] = (), prefix_space: bool = False,
+    may_be_fewer: bool = False,
+) -> Vocabulary:  # fmt: skip
     """Returns the vocabulary of `pieces` numbers, learned from the texts.
 
     key: the setting that says how many. may_be_fewer: as many as the texts allow are enough. Raises PipelineError for
     fewer than the bytes need, and for more than the texts allow.
     """
     if may_be_fewer and pieces >= BYTES + FIRST_TAG + len(tags):
-        return Vocabulary.of_at_most(texts, pieces=pieces, tags=tags)
+        return Vocabulary.of_at_most(texts, pieces=pieces, tags=tags, prefix_space=prefix_space)
     with said_of(f"{key}={pieces}"):
-        return Vocabulary.train(texts, pieces=pieces, tags=tags)
+        return Vocabulary.train(texts, pieces=pieces, tags=tags, prefix_space=prefix_space)
 
 
 def shared_vocabulary(follows_from: object, learn: Callable[[], Vocabulary], *, kept: bool) -> str:

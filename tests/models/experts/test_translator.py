@@ -262,6 +262,17 @@ def test_few_texts_take_as_many_pieces_as_they_allow_and_a_number_of_ones_own_is
     assert Translator(**QUICK | {"pieces": most}).fit(pairs()).predictor_.vocabulary.size == most
 
 
+def test_how_pieces_are_learned_is_a_parameter_that_is_saved(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"^prefix_space must be True or False, got 'yes'$"):
+        Translator(**QUICK | {"prefix_space": "yes"}).fit(pairs())
+    own = Translator(**QUICK | {"pieces": 300, "prefix_space": True}).fit(pairs())
+    own.save(tmp_path / "own")
+    read = Translator.load(tmp_path / "own")
+    assert read.prefix_space is True
+    first, later = read.predictor_.vocabulary.encode(["Haus", "Haus Haus"])
+    assert later.tolist() == [*first.tolist()] * 2
+
+
 def test_long_pairs_are_not_learned_from(fitted: Translator) -> None:
     long = ("Haus " * 100, "house " * 100, "de", "en")
     beyond = "have more than longest=60 tokens"

@@ -21,13 +21,35 @@ TEXTS = [
 TAGS = ("<2en>", "<2de>")
 PIECES = 256 + 4 + 2 + 10
 MADE = Vocabulary.train(TEXTS, pieces=PIECES, tags=TAGS)
+SPACED = Vocabulary.train(TEXTS, pieces=PIECES, tags=TAGS, prefix_space=True)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text())
 def test_every_text_comes_back(text: str) -> None:
     text = text.encode("utf-8", "ignore").decode()  # half of a surrogate pair is no text
-    assert MADE.decode(MADE.encode([text])) == [text]
+    for own in (MADE, SPACED):
+        assert own.decode(own.encode([text])) == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "  ", " house", "  red  house ", "\n house", "\thouse", "房子", " 房子 房子"]
+)
+def test_a_text_comes_back_whatever_it_begins_with(text: str) -> None:
+    read = Vocabulary.from_json(SPACED.to_json())
+    assert (SPACED.decode(SPACED.encode([text])), read.decode(SPACED.encode([text]))) == ([text], [text])
+
+
+def test_a_word_has_the_same_pieces_first_and_later_with_a_space_in_front() -> None:
+    for own, same in ((MADE, False), (SPACED, True)):
+        first, second, both = (each.tolist() for each in own.encode(["house", "red", "red house"]))
+        assert (both == second + first) == same
+    assert [len(each) for each in SPACED.encode(["", " "])] == [0, 2]
+
+
+def test_a_piece_that_is_written_first_without_a_space_keeps_its_letters() -> None:
+    later = SPACED.encode(["x"])[0][1:]
+    assert SPACED.decode([later.tolist(), []]) == ["x", ""]
 
 
 def test_numbers_begin_with_signs_and_tags() -> None:

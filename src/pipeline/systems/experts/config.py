@@ -50,6 +50,7 @@ class TranslatorConfig:
 @dataclass
 class VocabularyConfig:
     pieces: int = setting(above=0)
+    prefix_space: bool = MISSING
     longest: int = setting(at_least=4, at_most=1000)
 
 

@@ -59,7 +59,7 @@ def vocabulary_of(settings: ExpertsConfig, data: TextPairs, tasks: Sequence[Task
     text = ""
     if rank() == 0:
         tags = tag_names((*data.tasks, *tasks))
-        follows_from = (data.checksum, settings.vocabulary.pieces, tags)
+        follows_from = (data.checksum, settings.vocabulary.pieces, tags, settings.vocabulary.prefix_space)
         text = shared_vocabulary(follows_from, lambda: learned_of(settings, data, tags), kept=settings.tracking.enabled)
     return Vocabulary.from_json(text_of_first_rank(text))
 
@@ -67,8 +67,11 @@ def vocabulary_of(settings: ExpertsConfig, data: TextPairs, tasks: Sequence[Task
 def learned_of(settings: ExpertsConfig, data: TextPairs, tags: Sequence[str]) -> Vocabulary:
     """Returns the vocabulary of the training texts, each counted once."""
     texts = dict.fromkeys(text for pairs in data.parts["train"] for pair in pairs for text in pair)
-    may_be_fewer = data.stand_in or settings.size.sequences is not None
-    return learned(texts, settings.vocabulary.pieces, key="vocabulary.pieces", tags=tags, may_be_fewer=may_be_fewer)
+    return learned(
+        texts, settings.vocabulary.pieces, key="vocabulary.pieces", tags=tags,
+        prefix_space=settings.vocabulary.prefix_space,
+        may_be_fewer=data.stand_in or settings.size.sequences is not None,
+    )  # fmt: skip
 
 
 def encoded(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary) -> Encoded:

@@ -23,12 +23,12 @@ from pipeline.host.errors import PipelineError
 from pipeline.job.schedules import SCHEDULES, share_of_rate
 from pipeline.systems.experts import bars
 from pipeline.systems.experts.checks import check_fewshot
-from pipeline.systems.experts.config import ExpertsConfig, FitConfig, MixtureConfig
+from pipeline.systems.experts.config import ExpertsConfig, FitConfig, MixtureConfig, VocabularyConfig
 from pipeline.systems.experts.evaluate import ENDS, metrics_of
 from pipeline.systems.experts.fewshot import fit_of, mark_of, shots_of, split
 from pipeline.systems.experts.figures import learning
 from pipeline.systems.experts.fitting import fit_settings, say_long_warmup
-from pipeline.systems.experts.load import Encoded, Loaded, encoded
+from pipeline.systems.experts.load import Encoded, Loaded, encoded, vocabulary_of
 from pipeline.systems.experts.validation import Validation
 
 
@@ -229,6 +229,29 @@ def test_what_was_learned_by_another_schedule_is_not_taken(data: TextPairs, voca
     loaded = Loaded(data, vocabulary, Encoded({}, {}), torch.device("cpu"))
     own = [ExpertsConfig(experts=MixtureConfig(arm="dense"), fit=FitConfig(schedule=each)) for each in SCHEDULES]
     assert len({mark_of(each, loaded, data) for each in own}) == len(SCHEDULES)
+
+
+ARM = MixtureConfig(arm="dense")
+LEARNING = [False, True, False]  # prefix_space of a run after the other
+
+
+def test_what_was_learned_with_pieces_of_another_kind_is_not_taken(data: TextPairs, vocabulary: Vocabulary) -> None:
+    loaded = Loaded(data, vocabulary, Encoded({}, {}), torch.device("cpu"))
+    marks = [
+        mark_of(ExpertsConfig(experts=ARM, vocabulary=VocabularyConfig(300, own)), loaded, data) for own in LEARNING
+    ]
+    assert (len(set(marks)), marks[0] == marks[2]) == (2, True)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_vocabulary_is_learned_once_for_equal_settings(data: TextPairs, capsys: pytest.CaptureFixture) -> None:
+    found = list[str]()
+    for own in LEARNING:
+        asked = settings()
+        asked.vocabulary, asked.size = VocabularyConfig(400, own), SimpleNamespace(sequences=1)
+        found.append(vocabulary_of(asked, data).digest)
+    assert (len(set(found)), found[0] == found[2]) == (2, True)
+    assert capsys.readouterr().out.count("vocabulary: found, made before") == 1
 
 
 @pytest.mark.usefixtures("store")
