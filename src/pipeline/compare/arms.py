@@ -17,7 +17,8 @@ from pipeline.host.errors import PipelineError
 SETTING = re.compile(r", (?=[\w.@/]+=)")  # between two settings of the column `varied`
 OVERRIDE = re.compile(r" (?=[+~]*[\w.@/]+=)")  # between two overrides on a line
 GIVEN = "given"  # tag of a job: what its overrides give, as JSON
-VOCABULARY = "vocabulary"  # tag of a job whose error is of a piece of text: the checksum of its pieces
+MEASURED = "measured"  # tag of a job: what its error is of, beside the data; errors of unlike ones cannot be compared
+VOCABULARY = "vocabulary"  # tag that jobs of an older version had in its place: the checksum of the pieces of texts
 
 
 def plain(key: str, value: Any) -> str:
@@ -56,25 +57,36 @@ def named_data(tags: Mapping[str, str]) -> tuple[str, str]:
     return tags["data"], json.loads(tags.get(GIVEN, "{}")).get("data.path", "")
 
 
+def of_vocabulary(digest: str) -> str:
+    """Returns what is said of errors of a piece of text. digest: of the vocabulary that has the pieces."""
+    return f"vocabulary {digest[:12]}"
+
+
+def measured_of(tags: Mapping[str, str]) -> str:
+    """Returns what the error of a job is of, beside its data; "" where an older version does not say it. tags: of the
+    job."""
+    return tags.get(MEASURED) or (of_vocabulary(tags[VOCABULARY]) if VOCABULARY in tags else "")
+
+
 def data_of(jobs: Sequence[Mapping[str, str]]) -> list[tuple[str, str, str, str]]:
     """Returns for each job what tells its data from those of the others: name and file, as `named_data`; their
-    checksum, which differs where parts are drawn by another seed, or a file was changed; and that of the pieces that
-    errors are of, "" unless jobs of one checksum have several. jobs: the tags of each.
+    checksum, which differs where parts are drawn by another seed, or a file was changed; and what errors are of, as
+    `measured_of`, "" unless jobs of one checksum have several. jobs: the tags of each.
 
-    Jobs of older versions have no tag of their pieces, so they count as of the one vocabulary that others have, and as
-    data of their own where others have several.
+    Jobs of older versions do not say what their errors are of, so they count as measured like the others where these
+    are all measured alike, and as data of their own where they are not.
     """
-    known = {(tags["data.checksum"], tags[VOCABULARY]) for tags in jobs if VOCABULARY in tags}
-    vocabularies, found = Counter(checksum for checksum, _ in known), []
+    known = {(tags["data.checksum"], measured_of(tags)) for tags in jobs if measured_of(tags)}
+    ways, found = Counter(checksum for checksum, _ in known), []
     for tags in jobs:
         checksum = tags["data.checksum"]
-        found.append((*named_data(tags), checksum, tags.get(VOCABULARY, "") if vocabularies[checksum] > 1 else ""))
+        found.append((*named_data(tags), checksum, measured_of(tags) if ways[checksum] > 1 else ""))
     return found
 
 
-def differing(jobs: Sequence[Mapping[str, str]], section: str) -> list[str]:
-    """Returns the keys of a section in which what jobs were `given` differs."""
-    keys = sorted({key for job in jobs for key in job if key.startswith(f"{section}.")})
+def differing(jobs: Sequence[Mapping[str, str]], fronts: tuple[str, ...]) -> list[str]:
+    """Returns the keys in which what jobs were `given` differs. fronts: what the keys begin with."""
+    keys = sorted({key for job in jobs for key in job if key.startswith(fronts)})
     return [key for key in keys if len({job.get(key) for job in jobs}) > 1]
 
 

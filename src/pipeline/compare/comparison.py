@@ -55,6 +55,8 @@ class Comparison:
     noted: its own column of truth values that tables by contender show, and name the arm by where most jobs have it.
     sizes: its own columns of whole numbers that say how large a model is.
     agreement: its own column in which jobs have to agree.
+    measured_by: what settings begin with by which jobs on the same data are measured otherwise, so that their errors
+    cannot be compared (`pipeline.compare.arms.MEASURED`).
     named: what an arm is called in tables and figures.
     curves: "module:function" that gives the errors of jobs by epoch, given the store's client and the jobs.
     report: "module:function" that gives the `compare.summary.Summary` of jobs, given the store's client, their table
@@ -81,6 +83,7 @@ class Comparison:
     sizes: tuple[str, ...] = ()
     noted: str | None = None
     agreement: Agreement | None = None
+    measured_by: tuple[str, ...] = ()
     named: Callable[[str], str] = str
     groups: tuple[str, ...] = ()
     arm: Callable[[Mapping[str, Any]], str] | None = None

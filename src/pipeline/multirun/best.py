@@ -10,7 +10,7 @@ from pathlib import Path
 from mlflow.entities import Run as MlflowRun
 from mlflow.tracking import MlflowClient
 
-from pipeline.compare.arms import GIVEN, data_of, differing, named_data
+from pipeline.compare.arms import GIVEN, data_of, differing, measured_of, named_data
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 from pipeline.systems.registry import function, system
@@ -35,8 +35,8 @@ def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[Mlflo
 
 def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
     """Returns the jobs in groups of the same data, by the names of these. Errors on unlike data cannot be compared, so
-    each group has a best job of its own. Parts that `data.seed` draws anew are unlike data of one name, and so are
-    pieces of other vocabularies."""
+    each group has a best job of its own. Parts that `data.seed` draws anew are unlike data of one name, and so are the
+    same parts where errors are measured otherwise (`data_of`)."""
     groups: dict[tuple[str, ...], list[MlflowRun]] = {}
     for child, data in zip(children, data_of([child.data.tags for child in children]), strict=True):
         groups.setdefault(data, []).append(child)
@@ -77,20 +77,21 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
     """Keeps for the jobs on the same data the model of the best one among those whose model can be kept, and registers
     the model if there is a name.
 
-    Raises PipelineError where there is a name and the jobs make no model, their data differ, or the best job has no
-    model.
+    Raises PipelineError where there is a name and the jobs make no model, their data differ or they were measured
+    otherwise, or the best job has no model. Models are kept before.
     """
     if not children or comparison is None:
         if name is not None:
             raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
         return
-    if name is not None and len({data[2:] for data in data_of([child.data.tags for child in children])}) > 1:
-        unlike = unlike_of(children, data="ran on different data")
-        raise PipelineError(f"tracking.register={name}: the jobs {unlike}, so none is the best")
+    apart = len({data[2:] for data in data_of([child.data.tags for child in children])}) > 1
     bests = [best_to_keep(group, comparison) for group in by_data(children)]
-    uris = [log_best_model(run.client, best, comparison, name) for best in bests]
+    uris = [log_best_model(run.client, best, comparison, None if apart else name) for best in bests]
     if name is None:
         return
+    if apart:
+        unlike = unlike_of(children, data="ran on different data")
+        raise PipelineError(f"tracking.register={name}: the jobs {unlike}, so none is the best")
     best, uri = bests[0], uris[0]
     if uri is None:
         raise PipelineError(
@@ -138,25 +139,32 @@ def given_to(job: MlflowRun) -> dict[str, str]:
 
 
 def best_of_parts(client: MlflowClient, groups: list[list[MlflowRun]], comparison: Comparison) -> list[str]:
-    """Returns the line that says why no job is the best of several groups of one name, with the settings of the data
-    or vocabulary in which the jobs differ, and for each group the lines of the job whose model is kept."""
+    """Returns the line that says why no job is the best of several groups of one name, with the settings of the data,
+    and those by which jobs are measured, in which the jobs differ; and for each group the lines of the job whose model
+    is kept. Where no setting tells what its error is of, the lines say it."""
     jobs = [child for group in groups for child in group]
-    given = [given_to(job) for job in jobs]
-    settings = [*differing(given, "data"), *differing(given, "vocabulary")]
+    given, otherwise = [given_to(job) for job in jobs], measured_otherwise(jobs)
+    settings = differing(given, ("data.", *(comparison.measured_by if otherwise else ())))
     differ = f" ({', '.join(settings)})" if settings else ""
     unlike = unlike_of(jobs, data="ran on unlike parts of it")
     lines = [f"no best on {jobs[0].data.tags['data']}: the jobs {unlike}{differ}, whose errors cannot be compared"]
     for kept in [best_to_keep(group, comparison) for group in groups]:
-        own = [f"{key}={given_to(kept)[key]}" for key in settings if key in given_to(kept)]
-        lines += best_of_data(client, [kept], comparison, part=" ".join(own))
+        own = " ".join(f"{key}={given_to(kept)[key]}" for key in settings if key in given_to(kept))
+        part = own or (measured_of(kept.data.tags) if otherwise else "")
+        lines += best_of_data(client, [kept], comparison, part=part)
     return lines
 
 
+def measured_otherwise(children: list[MlflowRun]) -> bool:
+    """Returns whether the errors of jobs on the same data are of unlike things."""
+    return len({measured for *_, measured in data_of([child.data.tags for child in children])}) > 1
+
+
 def unlike_of(children: list[MlflowRun], *, data: str) -> str:
-    """Returns why the errors of jobs cannot be compared: the words for unlike `data`, or on the same data unlike
-    vocabularies."""
+    """Returns why the errors of jobs cannot be compared: the words for unlike `data`, or that they were measured
+    otherwise on the same data."""
     checksums = {child.data.tags["data.checksum"] for child in children}
-    return data if len(checksums) > 1 else "have unlike vocabularies"
+    return data if len(checksums) > 1 else "were measured otherwise"
 
 
 def best_of_data(client: MlflowClient, group: list[MlflowRun], comparison: Comparison, part: str = "") -> list[str]:

@@ -155,7 +155,8 @@ def log_parameters(run: Run, model: TrainedModel, folder: Path) -> None:
 
 def keep_if_best(run: Run, model: TrainedModel, parent: str, comparison: Comparison) -> None:
     """Keeps the parameters of a job where they are the best so far of its parent's jobs on the same data, in place of
-    those of the best before. A job that ran before its file was changed is none of these."""
+    those of the best before. A job that ran before its file was changed is none of these, and neither is one that was
+    measured otherwise (`data_of`)."""
     found = run.client.search_runs(
         [run.experiment_id], filter_string=f"tags.`mlflow.parentRunId` = '{parent}' and tags.{BEST_SO_FAR} != ''"
     )

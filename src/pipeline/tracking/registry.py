@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pipeline.compare.arms import MEASURED, measured_of
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
 
@@ -28,13 +29,23 @@ def versions_of(client: MlflowClient, name: str) -> list[ModelVersion]:
             return sorted((v for v in versions if DATA in v.tags), key=lambda version: int(version.version))
 
 
-def refuse_other_data(client: MlflowClient, name: str, checksum: str) -> None:
-    """Raises PipelineError when the versions were trained on other data: their errors cannot be compared."""
+def unlike_in(version: Mapping[str, str], run: Mapping[str, str]) -> str:
+    """Returns why the errors of a version and of a run, given by their tags, cannot be compared; "" where they can be.
+    Where one of them is of older code, which does not say what errors are of, their data alone decide."""
+    (data, known), (other, asked) = ((tags[DATA], measured_of(tags)) for tags in (version, run))
+    if data != other:
+        return f"was trained on other data (checksum {data[:12]}, now {other[:12]})"
+    return f"is measured otherwise ({known}, now {asked})" if known and asked and known != asked else ""
+
+
+def refuse_other_data(client: MlflowClient, name: str, tags: Mapping[str, str]) -> None:
+    """Raises PipelineError when the versions were trained on other data or are measured otherwise: their errors cannot
+    be compared. tags: of the run that is to be a version."""
     for version in versions_of(client, name):
-        if version.tags[DATA] != checksum:
+        unlike = unlike_in(version.tags, tags)
+        if unlike:
             raise PipelineError(
-                f"tracking.register={name}: version {version.version} was trained on other data "
-                f"(checksum {version.tags[DATA][:12]}, now {checksum[:12]}), so errors cannot be compared; "
+                f"tracking.register={name}: version {version.version} {unlike}, so errors cannot be compared; "
                 "take another name"
             )
 
@@ -85,14 +96,16 @@ def register(client: MlflowClient, run_id: str, model: Any, name: str, compariso
     like.
 
     model: what MLflow knows of the logged model (`model_id`, `model_uri`). Raises PipelineError for a name whose
-    versions were trained on other data.
+    versions were trained on other data or are measured otherwise.
     """
     tags = client.get_run(run_id).data.tags
-    refuse_other_data(client, name, tags[DATA])
+    refuse_other_data(client, name, tags)
     metrics = link_metrics(client, run_id, model.model_id, comparison.shown)
     make_registered_model(client, name)
     chosen_by = comparison.chosen_by
     version_tags = {chosen_by: tags[chosen_by], DATA: tags[DATA], "data.source": tags["data.source"], **metrics}
+    if measured_of(tags):
+        version_tags[MEASURED] = measured_of(tags)
     version = client.create_model_version(
         name,
         model.model_uri,

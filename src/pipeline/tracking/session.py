@@ -7,13 +7,14 @@ import shutil
 import signal
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from models.runtime.collectives import text_of_first_rank, world
+from pipeline.compare.arms import MEASURED
 from pipeline.compare.comparison import RESUMED
 from pipeline.host.errors import GOES_ON, FinishedBefore, PipelineError, Pruned
 from pipeline.host.locks import holder_of, opened_locked, sign
@@ -24,7 +25,7 @@ from pipeline.host.torchrun import first_failure
 from pipeline.tracking.failures import forget_failure
 from pipeline.tracking.off import Untracked
 from pipeline.tracking.origin import git_commit, origin_tags
-from pipeline.tracking.registry import refuse_other_data
+from pipeline.tracking.registry import DATA, refuse_other_data
 from pipeline.tracking.run import Run, create_run
 from pipeline.tracking.run_request import RunRequest
 from pipeline.tracking.server import say
@@ -113,7 +114,7 @@ def require_parent(client: MlflowClient, parent: str) -> None:
 
 def begin(client: MlflowClient, tracking: Any, request: RunRequest) -> Run:
     """Begins a new run, under its parent if it has one."""
-    tags = {"fingerprint": request.mark, "data.checksum": request.checksum, **origin_tags(), **request.tags}
+    tags = {"fingerprint": request.mark, DATA: request.checksum, **origin_tags(), **request.tags}
     if tracking.parent:
         require_parent(client, tracking.parent)
         tags[PARENT] = tracking.parent
@@ -234,13 +235,13 @@ def refuse_if_finished(client: MlflowClient, run: Run) -> None:
         raise FinishedBefore(said) if world() == 1 else PipelineError(said)
 
 
-def reopen(client: MlflowClient, run: Run) -> None:
+def reopen(client: MlflowClient, run: Run, tags: Mapping[str, str] = MappingProxyType({})) -> None:
     """Sets a run that was stopped going again. Its tags say so, and from which commit: it may be another one than that
-    which the run began with."""
+    which the run began with. tags: those that it lacks where older code began it."""
     client.update_run(run.id, status="RUNNING")
     if "error" in client.get_run(run.id).data.tags:
         client.delete_tag(run.id, "error")
-    run.tags({RESUMED: "true", "resumed.git.commit": git_commit(), "pid": str(os.getpid())})
+    run.tags({RESUMED: "true", "resumed.git.commit": git_commit(), "pid": str(os.getpid()), **tags})
 
 
 @contextmanager
@@ -263,7 +264,7 @@ def open_run(
     With `resume` it is the unfinished run of the same fingerprint; where there is none it is a new one in a multirun,
     with resume=auto and when Slurm has `requeued` the job. Raises PipelineError for resume=true alone, when there is
     none, when that run is still going on in another process, and when the name to register the model under belongs to
-    other data; FinishedBefore when another process has finished it meanwhile.
+    other data or errors of another kind; FinishedBefore when another process has finished it meanwhile.
     """
     if not tracking.enabled:
         with tempfile.TemporaryDirectory() as folder:
@@ -271,7 +272,7 @@ def open_run(
         return
     client = open_store(tracking.uri, wait=tracking.wait)
     if tracking.register:
-        refuse_other_data(client, tracking.register, request.checksum)
+        refuse_other_data(client, tracking.register, {DATA: request.checksum, **request.tags})
     run = former = unfinished_run(client, tracking, request) if resume or requeued else None
     if run is None:
         if resume is True and not (tracking.parent or requeued):
@@ -285,7 +286,7 @@ def open_run(
     with to_be_resumed(), held("run", run.id) as folder, unkept_when_done(folder):
         if former is not None:
             refuse_if_finished(client, run)
-            reopen(client, run)
+            reopen(client, run, {key: told for key, told in request.tags.items() if key == MEASURED})
         with closed_with_status(run):
             run.parameters(request.settings)
             yield run, folder

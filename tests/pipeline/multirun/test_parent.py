@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from mlflow.entities import LoggedModelStatus
 
+from pipeline.compare.arms import data_of
 from pipeline.host.errors import PipelineError
 from pipeline.host.locks import file_lock
 from pipeline.multirun import best, parent
@@ -271,35 +272,48 @@ def test_the_model_that_is_kept_of_each_part_is_told_with_the_command_that_predi
     ]
 
 
-def test_jobs_whose_errors_are_of_pieces_of_unlike_vocabularies_have_no_best(client, monkeypatch) -> None:
-    """A piece of many is longer and harder to guess than one of few, so nats a piece of both say nothing."""
-    sweep = Run(client, client.create_run(client.create_experiment("pieces")).info.run_id)
-    for pieces, error in (("1000", 3.0), ("2000", 4.0), ("2000", 5.0)):
-        given = json.dumps({"vocabulary.pieces": pieces})
-        job_of(sweep, error, given=given, vocabulary=pieces, **{"data.checksum": "c"})
+@pytest.mark.parametrize("swept", ["readout.lags", None])
+def test_jobs_whose_errors_are_measured_otherwise_have_no_best(client, monkeypatch, swept: str | None) -> None:
+    """Steps with many rows before them are easier to forecast than those at the start, so errors of both say nothing.
+    Where a contender has the setting, what it comes to is told."""
+    sweep = Run(client, client.create_run(client.create_experiment("lags")).info.run_id)
+    for lags, error in (("2", 3.0), ("24", 4.0), ("24", 5.0)):
+        given = json.dumps({swept or "contender": lags})
+        job_of(sweep, error, given=given, measured=f"from step {lags}", **{"data.checksum": "c"})
     children = parent.children_of(client, sweep)
     kept = {run.info.run_name for run in children if BEST_SO_FAR in run.data.tags}
     assert kept == {"c-3.0", "c-4.0"}
-    monkeypatch.setattr(best, "log_best_model", lambda *_: None)
-    with pytest.raises(PipelineError, match=r"^tracking.register=n: the jobs have unlike vocabularies, so none is the"):
+    logged: list[tuple[str, Any]] = []
+    monkeypatch.setattr(best, "log_best_model", lambda _, found, __, name: logged.append((found.info.run_name, name)))
+    with pytest.raises(PipelineError, match=r"^tracking.register=n: the jobs were measured otherwise, so none is the"):
         keep_best(sweep, children, FORECASTS, "n")
+    assert logged == [("c-3.0", None), ("c-4.0", None)]
     log_best(sweep, children, FORECASTS, tested=False, whole=True)
     assert not [name for name in client.get_run(sweep.id).data.tags if name.startswith("best")]
+    settings, before = (f" ({swept})", f"{swept}=") if swept else ("", "from step ")
     assert best_in_words(client, children, FORECASTS) == (
-        "no best on walks: the jobs have unlike vocabularies (vocabulary.pieces), whose errors cannot be compared\n"
-        "best on walks vocabulary.pieces=1000: c-3.0, validation error 3\n"
-        "best on walks vocabulary.pieces=2000: c-4.0, validation error 4"
+        f"no best on walks: the jobs were measured otherwise{settings}, whose errors cannot be compared\n"
+        f"best on walks {before}2: c-3.0, validation error 3\n"
+        f"best on walks {before}24: c-4.0, validation error 4"
     )
 
 
+def test_pieces_of_a_vocabulary_are_known_by_the_tag_of_older_jobs_too() -> None:
+    tags = {"data": "ciphers", "data.checksum": "c"}
+    known = {"measured": "vocabulary 0123456789ab"}
+    jobs = [known, {"vocabulary": "0123456789ab" + 52 * "c"}, {"vocabulary": 64 * "d"}]
+    first, second, third = data_of([tags | own for own in jobs])
+    assert first == second != third
+
+
 @pytest.mark.parametrize(("tagged", "groups"), [(["p", "p"], 1), (["p", "q"], 3)])
-def test_jobs_without_a_tag_of_their_vocabulary_are_of_the_only_one(client, tagged: list[str], groups: int) -> None:
-    """Those that a version without this tag has run are grouped as before, unless several vocabularies are known."""
+def test_jobs_that_do_not_say_what_errors_are_of_count_as_the_others(client, tagged: list[str], groups: int) -> None:
+    """Those that a version without this tag has run are grouped as before, unless the others are measured unlike."""
     sweep = Run(client, client.create_run(client.create_experiment("older")).info.run_id)
     own = {"data.checksum": "c"}
     job_of(sweep, 3.0, **own)
     for pieces, error in zip(tagged, (2.0, 1.0), strict=True):
-        job_of(sweep, error, vocabulary=pieces, **own)
+        job_of(sweep, error, measured=pieces, **own)
     job_of(sweep, 4.0, **own)
     children = parent.children_of(client, sweep)
     assert len(best.by_data(children)) == groups

@@ -125,10 +125,11 @@ def test_a_run_that_goes_on_names_the_commit_that_went_on_with_it(client: Mlflow
     run = create_run(client, "0", "stopped", {"git.commit": "a" * 40})
     client.set_terminated(run.id, "KILLED")
     monkeypatch.setattr(session, "git_commit", lambda: "b" * 40)
-    session.reopen(client, run)
+    session.reopen(client, run, {"measured": "from step 4"})
     after = client.get_run(run.id)
     commits = after.data.tags["git.commit"], after.data.tags["resumed.git.commit"]
     assert (after.info.status, commits) == ("RUNNING", ("a" * 40, "b" * 40))
+    assert after.data.tags["measured"] == "from step 4"
 
 
 def test_a_run_that_another_process_finishes_meanwhile_is_not_trained_anew(client, store: Path, monkeypatch) -> None:

@@ -33,6 +33,7 @@ DOCUMENTS = Comparison(
     words=("task", "cue"),
     apart=("task", "cue"),
     sizes=("parameters",),
+    measured_by=("documents.task", "documents.vocabulary", "documents.lower_case", "pretrain_on"),
     groups=("attention",),
     report="pipeline.systems.documents.multirun:summarise",
     shown=(ERROR, "evaluate/test_entity_f1", "evaluate/test_accuracy", "evaluate/test_mlm_loss", "model/parameters"),

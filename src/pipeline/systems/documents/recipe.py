@@ -12,6 +12,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from data.pages import Documents
+from models.sequence.vocabulary import Vocabulary
+from pipeline.compare.arms import MEASURED, of_vocabulary
 from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
@@ -67,10 +69,17 @@ def noise_of(settings: DocumentsConfig) -> str:
     return " ".join(word for word in words if word)
 
 
-def names_of_run(settings: DocumentsConfig, job: Job, read: Read) -> Named:
+def measured(settings: DocumentsConfig, vocabulary: Vocabulary) -> str:
+    """Returns what an error of a run is of: its task, and, where hidden tokens are guessed, the vocabulary that has
+    them."""
+    task = settings.documents.task
+    return f"documents.task={task}" + (f" {of_vocabulary(vocabulary.digest)}" if task == "mlm" else "")
+
+
+def names_of_run(settings: DocumentsConfig, job: Job, read: Read, vocabulary: Vocabulary) -> Named:
     """Returns what the run is called and tagged with, and what other data that hidden words are learned from have."""
     arm, cue = arm_of(settings, job), str(settings.data.get("cue", "")) if isinstance(settings.data, dict) else ""
-    tags = {"arm": arm, "task": settings.documents.task, "cue": cue}
+    tags = {"arm": arm, "task": settings.documents.task, "cue": cue, MEASURED: measured(settings, vocabulary)}
     experiment = str(job.choices.get("experiment") or settings.recipe)
     content = "" if read.guessed.checksum == read.data.checksum else read.guessed.checksum
     words = ["-".join(WORDS.findall(arm)), *([cue] if cue else [])]
@@ -145,7 +154,8 @@ def train(settings: DocumentsConfig, job: Job) -> float:
         vocabulary = vocabulary_of(settings, read)
     with clock.stage("plan"):
         loaded = prepare(settings, read, vocabulary, device)
-    with study(settings, job, told_of(read), device, clock, names_of_run(settings, job, read)) as here:
+    named = names_of_run(settings, job, read, vocabulary)
+    with study(settings, job, told_of(read), device, clock, named) as here:
         refuse_another(vocabulary, here.folder)
         log_data(here, loaded)
         return stages(settings, job, loaded, here)

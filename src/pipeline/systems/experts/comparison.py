@@ -37,6 +37,7 @@ TRANSLATION = Comparison(
     label="test −log p of a target token (nats, mean over tasks)",
     words=("tag", "tasks", "low", "adapt"),
     sizes=("parameters", "parameters_active"),
+    measured_by=("vocabulary.",),
     groups=("experts.arm",),
     report="pipeline.systems.experts.multirun:summarise",
     shown=(ERROR, "evaluate/bleu_xe", "evaluate/bleu_ex", "model/parameters_active"),

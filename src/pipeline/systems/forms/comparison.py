@@ -36,6 +36,7 @@ FORMS = Comparison(
     words=("stage", "scored", "augment", "model"),
     apart=("stage", "scored"),
     sizes=("parameters",),
+    measured_by=("forms.stage", "forms.scored", "forms.boxes", "forms.alphabet"),
     groups=("detector", "recogniser", "reader", "refiner", "forms.augment"),
     report="pipeline.systems.forms.multirun:summarise",
     shown=(

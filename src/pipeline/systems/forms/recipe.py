@@ -12,6 +12,7 @@ import torch
 from tqdm import tqdm
 
 from data.forms.vocabulary import read_vocabulary
+from pipeline.compare.arms import MEASURED
 from pipeline.host.torchrun import refuse_several
 from pipeline.job.clock import Clock
 from pipeline.job.study import Named, Study, set_up, study
@@ -33,6 +34,12 @@ IDLE = {  # sections that change nothing in a stage
     "recognition": ("detector", "fit"),
     "pipeline": (),
     "data": ("detector", "recogniser"),
+}
+MEASURED_BY = {  # settings of `forms` by which errors of a stage are of other things
+    "segmentation": ("scored",),
+    "recognition": ("alphabet",),
+    "pipeline": ("boxes", "alphabet"),
+    "data": (),
 }
 
 
@@ -76,12 +83,19 @@ def language_in_words(settings: FormsConfig) -> str:
     return ", language model" if takes_part and settings.recogniser.get("language") is not None else ""
 
 
+def measured(settings: FormsConfig) -> str:
+    """Returns what an error of a run is of, as the settings that say it: boxes of words or of classes, or characters of
+    an alphabet, in images of words or in forms, whose boxes are found or given."""
+    names = ("stage", *MEASURED_BY[settings.forms.stage])
+    return " ".join(f"forms.{name}={getattr(settings.forms, name)}" for name in names)
+
+
 def names_of_run(settings: FormsConfig, job: Job, unit: str) -> Named:
     """Returns what the run is called and tagged with, and what its files say. unit: what one of the data is called, in
     the plural. Raises PipelineError for a word model to start from that is not there."""
     arm, own = arm_of(settings, job), settings.forms
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment,
-            "model": model_of(settings, job)}  # fmt: skip
+            "model": model_of(settings, job), MEASURED: measured(settings)}  # fmt: skip
     name, words = str(job.choices.get("experiment") or settings.recipe), ["-".join(WORDS.findall(arm))]
     idle = passed_over(settings, unit)
     known = "" if own.vocabulary is None else repr(read_vocabulary(own.vocabulary, where="forms.vocabulary"))

@@ -87,6 +87,7 @@ FORECASTS = Comparison(
         value="from step",
         advice="give all the same evaluate.first_step, the largest of their readout.lags or more",
     ),
+    measured_by=("evaluate.first_step", "readout.lags"),
     named=label,
     groups=("model", "sampler"),
     arm=arm,

@@ -7,12 +7,13 @@ from dataclasses import asdict
 import torch
 
 from data.base import Dataset
-from pipeline.compare.arms import arm_of
+from pipeline.compare.arms import MEASURED, arm_of
 from pipeline.job.naming import words_typed
 from pipeline.job.study import Named, run_request
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
+from pipeline.systems.psrnn.load import first_scored
 from pipeline.tracking.run_request import RunRequest
 
 
@@ -40,6 +41,7 @@ def request_of(
             "sampler": sampler,
             "kernel": kernel,
             "readout": choices.get("readout", ""),
+            MEASURED: f"from step {first_scored(settings)}",
         },
         passed_over=() if trained else ("refine",),
     )

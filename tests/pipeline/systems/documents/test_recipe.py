@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -297,9 +298,23 @@ def test_a_run_is_another_one_where_other_data_that_it_learns_from_before_change
         for seed in range(3)
     )
     settings, job = DocumentsConfig(attention={}), cast("Any", SimpleNamespace(choices={"attention": "distance"}))
-    contents = [names_of_run(settings, job, Read(data, guessed)).content for guessed in (data, *others)]
+    pieces = Vocabulary.train(["one two"], pieces=260)
+    contents = [names_of_run(settings, job, Read(data, guessed), pieces).content for guessed in (data, *others)]
     assert contents == ["", *(other.checksum for other in others)]
     assert len(set(contents)) == 3
+
+
+def test_errors_of_unlike_tasks_and_of_guessing_unlike_pieces_are_told_apart() -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
+    job = cast("Any", SimpleNamespace(choices={"attention": "distance"}))
+    told = dict[tuple[str, int], str]()
+    for task, pieces in product(("entities", "classes", "mlm"), (260, 261)):
+        settings, vocabulary = DocumentsConfig(attention={}), Vocabulary.train(["one one"], pieces=pieces)
+        settings.documents.task = task
+        told[task, pieces] = names_of_run(settings, job, Read(data, data), vocabulary).tags["measured"]
+    assert {told["entities", 260], told["classes", 261]} == {"documents.task=entities", "documents.task=classes"}
+    assert len(set(told.values())) == 4
+    assert told["mlm", 260].startswith("documents.task=mlm vocabulary ")
 
 
 @pytest.mark.parametrize(("part", "what"), [

@@ -20,7 +20,7 @@ from models.forms.detect.objective import DetectionObjective
 from models.forms.detect.r_fcn import RFCN
 from pipeline.export import export, export_again
 from pipeline.host.errors import PipelineError
-from pipeline.systems.forms.recipe import passed_over
+from pipeline.systems.forms.recipe import measured, passed_over
 from pipeline.systems.forms.segmentation.fitting import prepared
 from pipeline.systems.forms.segmentation.load import check_boxes
 from pipeline.systems.forms.segmentation.servable import table_of
@@ -39,6 +39,7 @@ def test_a_run_leaves_scores_boxes_figures_and_components_beside_it(run_pipeline
     run = only_run(client)
     metrics, tags = run.data.metrics, run.data.tags
     assert (tags["arm"], tags["scored"], tags["augment"]) == ("r_fcn", "classes", "thesis")
+    assert tags["measured"] == "forms.stage=segmentation forms.scored=classes"
     assert metrics["evaluate/test_error"] == pytest.approx(1 - metrics["evaluate/test_map"])
     assert {"evaluate/test_ap_word_components", "evaluate/test_style_ap_word"} <= set(metrics)
     found, boxes = table(run, "found.csv"), table(run, "boxes.csv")
@@ -65,6 +66,16 @@ def test_a_run_leaves_scores_boxes_figures_and_components_beside_it(run_pipeline
         "figures/test_forms.svg",
         "figures/test_style_precision.svg",
     } <= artifacts(client, run, "figures")
+
+
+@pytest.mark.parametrize(("stage", "known"), [
+    ("segmentation", "forms.scored=words"), ("recognition", "forms.alphabet=texts"),
+    ("pipeline", "forms.boxes=found forms.alphabet=texts"),
+])  # fmt: skip
+def test_errors_of_unlike_stages_boxes_and_alphabets_are_told_apart(stage: str, known: str) -> None:
+    """The same forms have errors of boxes and of characters; fewer characters are wrong in true boxes, or of fewer."""
+    own = SimpleNamespace(stage=stage, scored="words", boxes="found", alphabet="texts")
+    assert measured(cast("Any", SimpleNamespace(forms=own))) == f"forms.stage={stage} {known}"
 
 
 def test_connected_ink_is_left_out_and_it_is_said_where_no_training_form_has_a_word(capsys) -> None:

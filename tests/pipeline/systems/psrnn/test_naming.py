@@ -19,11 +19,14 @@ from pipeline.tracking.run_request import RunRequest
 CHOICES = {"data": "table", "model": "psrnn", "sampler": "orthogonal", "kernel": "gaussian"}
 
 
-def request(*typed: str, multirun: bool = False, varied: tuple[str, ...] = (), **choices: str) -> RunRequest:
+def request(
+    *typed: str, multirun: bool = False, varied: tuple[str, ...] = (), lags: int | None = None, **choices: str
+) -> RunRequest:
     name = "readings" if choices.get("data", "table") == "table" else choices["data"]
     dataset: Any = SimpleNamespace(name=name, source=f"table:{name}.csv", stand_in=False, checksum="c")
     settings = PsrnnConfig(recipe="psrnn", update="bayes")
     settings.features.count, settings.tracking.varied = 20, list(varied)
+    settings.evaluate.first_step, settings.readout.lags = 4, lags
     job = Job({**CHOICES, **choices}, [*typed], 0, multirun)
     return request_of(settings, job, dataset, torch.device("cpu"), psrnn=True, trained=True)
 
@@ -48,6 +51,11 @@ def test_what_the_name_says_already_or_changes_no_result_is_not_said_again() -> 
     silent = ["+experiment=mocap", "seed=3", "features.count=40", "model=lstm", "tracking.register=x", "resume=true"]
     assert words_typed([*silent, "hydra/launcher=joblib", "threads=1", "device=cpu"]) == []
     assert request(experiment="mocap", data="mocap").name == "mocap-orthogonal-gaussian-m20-seed0"
+
+
+@pytest.mark.parametrize(("lags", "step"), [(None, 4), (2, 4), (24, 24)])
+def test_errors_over_unlike_steps_are_told_apart(lags: int | None, step: int) -> None:
+    assert request(lags=lags).tags["measured"] == f"from step {step}"
 
 
 def test_of_a_setting_typed_twice_the_last_is_said() -> None:
