@@ -176,7 +176,7 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | No
     steps: dict[str, Callable[[], None]] = {
         "their summary could not be made": lambda: log_summary(run, children, compare, comparison),
         "the best of them could not be told": lambda: log_best(run, compared, comparison, tested=tested, whole=whole),
-        "the model of the best could not be kept": lambda: keep_best(run, compared, comparison, name),
+        "the model of the best could not be kept or registered": lambda: keep_best(run, compared, comparison, name),
     }
     failures = [f"{words}: {error}" for words, step in steps.items() if (error := error_of(step)) is not None]
     if failures:

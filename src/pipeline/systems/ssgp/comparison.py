@@ -41,6 +41,7 @@ PROCESSES = Comparison(
     label="root mean squared error (the target's unit)",
     words=("model", "sampler", "kernel"),
     apart=("kernel",),
+    measured_by=("size.steps",),
     groups=("model", "sampler"),
     arm=arm,
     report="pipeline.systems.ssgp.multirun:summarise",

@@ -12,6 +12,7 @@ from models.features.samplers import check_pair
 from models.numerics.standardisation import varies_by_rounding
 from models.ssgp.method import PointModel, arm_of
 from models.ssgp.predictor import Predictor
+from pipeline.compare.arms import MEASURED
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
@@ -78,7 +79,8 @@ def names_of_run(settings: SsgpConfig, job: Job, model: PointModel, points: Poin
     choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
     arm = arm_of(model.name, choices.get("sampler", ""))
     words = [arm.replace("/", "-"), *([f"m{settings.features.count}"] if model.counted else [])]
-    tags = {"model": model.name, "arm": arm, "target": points.target_name}
+    scored = len(points.validation[: settings.size.steps])
+    tags = {"model": model.name, "arm": arm, "target": points.target_name, MEASURED: f"{scored} validation rows"}
     tags |= {name: choices.get(name, "") if model.draws else "" for name in ("sampler", "kernel")}
     idle = passed_over(settings, model, rows)
     tags["ssgp.seeded"] = str("seed" not in idle).lower()

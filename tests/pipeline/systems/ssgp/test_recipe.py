@@ -48,6 +48,7 @@ def test_a_tiny_run_leaves_curve_scores_figures_and_a_model(run_pipeline, client
     best = curve.loc[curve["validation_nlpd"].idxmin()]
     assert run.data.metrics["evaluate/test_rmse"] == best["test_rmse"]
     assert float(run.data.tags["validation_rmse"]) == best["validation_rmse"]
+    assert run.data.tags["measured"] == "100 validation rows"
     predicted = table(run, "evaluate/test_predictions.csv")
     away = predicted["target"] - predicted["mean"]
     assert np.sqrt((away**2).mean()) == pytest.approx(best["test_rmse"])
