@@ -183,6 +183,11 @@ def has_rows(part: MaskedSequences, order: int) -> bool:
     return order < part.values.shape[1] and bool(steps_behind_lags(part.mask, part.scored, order).any())
 
 
+def orders_that_fit(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> list[int]:
+    """Returns the orders with a scored step after so many entirely observed ones in each of the parts."""
+    return [order for order in orders if all(has_rows(part, order) for part in parts)]
+
+
 def orders_with_rows(orders: Sequence[int], parts: Sequence[MaskedSequences]) -> list[int]:
     """Returns the orders with a scored step after so many observed ones in each of the parts; warns of the others.
 
@@ -190,7 +195,7 @@ def orders_with_rows(orders: Sequence[int], parts: Sequence[MaskedSequences]) ->
     """
     if len(orders) == 1:
         return list(orders)
-    usable = [order for order in orders if all(has_rows(part, order) for part in parts)]
+    usable = orders_that_fit(orders, parts)
     skipped = [order for order in orders if order not in usable]
     if skipped:
         named = ", ".join(map(str, skipped))

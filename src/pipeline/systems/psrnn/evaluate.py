@@ -16,7 +16,7 @@ from models.runtime.threads import threads_for
 from pipeline.host.progress import progress_bar
 from pipeline.job.study import Study
 from pipeline.systems.psrnn import report
-from pipeline.systems.psrnn.baselines import baselines, season_of
+from pipeline.systems.psrnn.baselines import Beside
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.divergence import NAIVE, diverged_models, diverged_tags
 from pipeline.systems.psrnn.evaluation import Evaluated, Evaluation
@@ -101,16 +101,12 @@ def validate(
     return diverged_models(checked, part), calibration
 
 
-def evaluate_stage(
-    settings: PsrnnConfig, loaded: Loaded, trained: Trained, beside: Mapping[str, SequenceModel], study: Study
-) -> Evaluated:
-    """Returns the errors of the run's model, of the models `beside` it and of the baselines on the test part, and logs
-    them all."""
+def evaluate_stage(settings: PsrnnConfig, loaded: Loaded, trained: Trained, beside: Beside, study: Study) -> Evaluated:
+    """Returns the errors of the run's model and of the models `beside` it on the test part, and logs them all."""
     run, name, model = study.run, trained.name, trained.model
     scoring = scored_settings(settings)
     with study.clock.stage("evaluate"):
-        season = None if name == "seasonal_naive" else season_of(loaded.parts, settings.evaluate)
-        models = {name: model, **beside, **baselines(loaded.parts, settings.evaluate, season)}
+        models = {name: model, **beside.models}
         evaluation = evaluate(models, loaded.parts.test, loaded.dataset.test.lengths, scoring)
         report.log_metrics(run, evaluation, loaded.own)
         log_windows(run, model, loaded.parts.test, scoring.window, day=rows_of_day(loaded.dataset.test))
@@ -118,8 +114,9 @@ def evaluate_stage(
         run.tags(diverged_tags(diverged, main=name))
         own = scored_behind(evaluation.squared[name], loaded.parts.test, own_from(model))
         log_intervals(run, calibration, evaluation._replace(squared={name: own}), loaded.own, full=study.full)
-        evaluated = Evaluated(evaluation, season, forecaster_of(model, loaded.own, calibration.intervals), diverged)
+        forecaster = forecaster_of(model, loaded.own, calibration.intervals)
+        evaluated = Evaluated(evaluation, beside.season, forecaster, diverged)
         if study.full:
             report.log_evaluation(run, evaluated, loaded.dataset, loaded.own, title=study.title)
-            log_forecast(run, evaluated.forecaster, loaded.dataset, most=max(scoring.horizons), title=study.title)
+            log_forecast(run, forecaster, loaded.dataset, most=max(scoring.horizons), title=study.title)
     return evaluated

@@ -10,11 +10,13 @@ from pipeline.host.torchrun import refuse_unlike, settings_of_rank
 from pipeline.job.clock import Clock
 from pipeline.job.study import Study, opened, said_before, set_up
 from pipeline.settings.job import Job
+from pipeline.systems.psrnn.baselines import Beside, baselines_stage
 from pipeline.systems.psrnn.close import close
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.evaluate import evaluate_stage, say_left_out
 from pipeline.systems.psrnn.first_model import Initialised
 from pipeline.systems.psrnn.joined import joined_models
+from pipeline.systems.psrnn.labels import name_of
 from pipeline.systems.psrnn.load import Parts, load_stage, log_dataset, scored_settings
 from pipeline.systems.psrnn.members import train_members
 from pipeline.systems.psrnn.naming import request_of
@@ -68,15 +70,18 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         say_left_out(parts.test, scored_settings(settings))
     with opened(settings, job, dataset, request, clock) as study:
         log_dataset(study.run, dataset)
+        seasonal = name_of(stages.method) != "seasonal_naive"
+        rivals = baselines_stage(settings, parts, study, seasonal=seasonal) if rank() == 0 else None
         if settings.members > 1:
             trained = train_members(settings, parts, study, partial(member, parts))
         else:
             trained = trained_model(settings, stages, parts, study, watch)
         study.run.metric("model/parameters", parameters_of(trained.model))
         shown = study.full and settings.members == 1
-        beside = joined_models(trained.first.model, parts, settings.evaluate.ridges) if shown else {}
-        if rank() > 0:
+        joined = joined_models(trained.first.model, parts, settings.evaluate.ridges) if shown else {}
+        if rivals is None:
             return trained.validation_mse
+        beside = Beside({**joined, **rivals.models}, rivals.season)
         evaluated = evaluate_stage(settings, loaded, trained, beside, study)
         closing = close(settings, job, dataset, trained, evaluated, study)
     print(closing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,31 @@ def test_the_state_alone_stands_beside_the_state_joined_with_observations(run_pi
         assert alone.data.metrics[beside] == pytest.approx(found[name], rel=1e-9)
         assert beside not in found
     assert alone.data.metrics["evaluate/test_mse_joined4"] < alone.data.metrics["evaluate/test_mse"]
+
+
+@pytest.mark.parametrize(("validation", "sparse", "left_out"), [(24, True, [2, 4]), (6, False, [6]), (24, False, [])])
+def test_orders_without_complete_rows_are_left_out_before_training(
+    run_pipeline, client, tmp_path: Path, validation: int, sparse: bool, left_out: list[int]
+) -> None:
+    """A column with a value in every sixth row leaves no two complete rows, and six rows of validation none after six
+    others."""
+    values = pd.DataFrame(np.random.default_rng(0).normal(size=(240, 2)).cumsum(0), columns=["a", "b"])
+    if sparse:
+        values.loc[values.index % 6 > 0, "b"] = np.nan
+    values.to_csv(tmp_path / "t.csv", index=False)
+    orders = [2, 4] if sparse else [2, 6]
+    asked = (
+        "data=table", f"data.path={tmp_path / 't.csv'}", "model=lstm", "model.units=2", "refine.epochs=1",
+        f"data.validation={validation / 240}", f"evaluate.orders={orders}", "evaluate.horizons=[1]", "size.steps=null",
+    )  # fmt: skip
+    told = f"evaluate.orders: .* {', '.join(map(str, left_out))}; left out"
+    with pytest.warns(UserWarning, match=told) if left_out else nullcontext():
+        result = run_pipeline(*asked)
+    assert result.status == 0, result.err
+    run, said = only_run(client), result.out + result.err
+    beside = [order for order in orders if f"evaluate/test_mse_ar{order}" in run.data.metrics]
+    assert beside == [order for order in orders if order not in left_out]
+    assert said.index("baselines …") < said.index("bptt …")
 
 
 def test_a_run_that_is_behind_names_a_command_that_is_not_what_was_run(run_pipeline, hourly) -> None:
