@@ -19,7 +19,8 @@ LABELS = {
     "no_state": "no state",
     "no_difference": "no difference",
 }
-READOUTS = ("linear", "skip", "grouped", "kernel")
+GROUPED = "grouped"
+READOUTS = ("linear", "skip", GROUPED, "kernel")
 NUMBERED = {"ar": "AR({})", "joined": "state + last {} observations"}
 
 

@@ -29,8 +29,9 @@ from pipeline.job.study import Study
 from pipeline.settings.messages import of_section
 from pipeline.systems.psrnn import figures
 from pipeline.systems.psrnn.config import PsrnnConfig, ReadoutConfig
+from pipeline.systems.psrnn.divergence import NAIVE
 from pipeline.systems.psrnn.first_model import errors_of
-from pipeline.systems.psrnn.labels import name_of
+from pipeline.systems.psrnn.labels import GROUPED, name_of
 from pipeline.systems.psrnn.lags import readout_settings, say_lags
 from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.refine import Trained
@@ -172,6 +173,12 @@ def log_horizons(study: Study, table: pd.DataFrame) -> None:
         )
 
 
+def name_beneath(name: str) -> str:
+    """Returns what a model beneath a readout in groups is called in tables: a naive one says so, since its forecasts
+    are no longer those of the baseline of that name."""
+    return f"{name}_{GROUPED}" if name in NAIVE else name
+
+
 def readout_stage(settings: PsrnnConfig, parts: Parts, trained: Trained, study: Study) -> Trained:
     """Returns the trained model beneath a readout in groups, with its errors, all logged."""
     run = study.run
@@ -187,4 +194,5 @@ def readout_stage(settings: PsrnnConfig, parts: Parts, trained: Trained, study: 
         if study.full:
             log_horizons(study, horizon_table(found, parts.validation, shared=settings.readout.shared))
     line = f"{trained.line}; beneath a {words_of(found.model)}"
-    return trained._replace(model=found.model, line=line, validation_mse=errors[1])
+    name = name_beneath(trained.name)
+    return trained._replace(model=found.model, name=name, line=line, validation_mse=errors[1])

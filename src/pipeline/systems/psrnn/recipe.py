@@ -70,7 +70,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         say_left_out(parts.test, scored_settings(settings))
     with opened(settings, job, dataset, request, clock) as study:
         log_dataset(study.run, dataset)
-        seasonal = name_of(stages.method) != "seasonal_naive"
+        seasonal = settings.readout.fitted_last or name_of(stages.method) != "seasonal_naive"
         rivals = baselines_stage(settings, parts, study, seasonal=seasonal) if rank() == 0 else None
         if settings.members > 1:
             trained = train_members(settings, parts, study, partial(member, parts))

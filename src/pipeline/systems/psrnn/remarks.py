@@ -13,7 +13,7 @@ from pipeline.settings.job import own_configuration
 from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.evaluation import Evaluation
 from pipeline.systems.psrnn.joined import JOINED
-from pipeline.systems.psrnn.labels import label
+from pipeline.systems.psrnn.labels import GROUPED, label
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
@@ -81,7 +81,7 @@ def change(rival: str, main: str, *, lags: int | None, chosen: bool) -> list[str
     if rival.startswith(JOINED) or (lags is not None and not chosen):
         return ["readout=auto"]
     model = MODELS["ar" if rival.startswith("ar") else rival]
-    return [] if model == main else [f"model={model}"]
+    return [] if model == main.removesuffix(f"_{GROUPED}") else [f"model={model}"]
 
 
 def advice(evaluation: Evaluation, typed: Sequence[str], *, lags: int | None, chosen: bool) -> list[str]:

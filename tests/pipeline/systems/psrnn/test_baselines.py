@@ -70,6 +70,19 @@ def test_the_run_s_own_seasonal_model_is_not_replaced_by_the_baseline(run_pipeli
     assert run.data.metrics["evaluate/test_mse"] > 1
 
 
+@pytest.mark.parametrize(("model", "baseline"), [("last_value", "persistence"), ("seasonal_naive", "seasonal_naive")])
+def test_a_readout_above_a_naive_model_stands_beside_the_naive_forecast(
+    run_pipeline, client, hourly, model: str, baseline: str
+) -> None:
+    readout = ("readout=kernel", "readout.count=0", "readout.direct=1")
+    result = run_pipeline(*QUICK, f"data.path={hourly}", f"model={model}", *readout, "evaluate.horizons=[1]")
+    assert result.status == 0, result.err
+    metrics, name = only_run(client).data.metrics, model.replace("_", " ")
+    rows = [line.rpartition("  ")[0].strip() for line in result.out.splitlines()]
+    assert (rows.count(name), rows.count(f"{name} (grouped)")) == (1, 1)
+    assert metrics["evaluate/test_mse"] != pytest.approx(metrics[f"evaluate/test_mse_{baseline}"], rel=0.01)
+
+
 def test_intervals_of_a_long_season_are_calibrated_and_measured_a_season_after_the_start(
     run_pipeline, client, hourly
 ) -> None:

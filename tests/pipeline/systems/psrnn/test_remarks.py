@@ -50,6 +50,13 @@ def test_after_that_choice_the_model_that_is_ahead_is_named_and_never_the_one_th
     assert said.endswith("to try: python -m pipeline model=var")
 
 
+def test_a_readout_above_a_naive_model_is_not_told_to_take_that_model() -> None:
+    evaluation = errors(last_value_grouped=(1.0, 1.0, 1.0), persistence=(0.5, 0.5, 0.5))
+    typed = ["model=last_value", "readout=kernel"]
+    (said,) = advice(evaluation.shown(), typed, lags=4, chosen=True)
+    assert said == "last value (grouped) is behind at horizons 1, 5, 10 (last value is ahead)"
+
+
 def test_the_command_is_for_the_model_that_is_ahead_at_most_horizons() -> None:
     rows = {"persistence": (0.5, 1.1, 1.2), "ar4": (0.6, 0.7, 0.8)}
     (said,) = advice(errors(psrnn=(1.0, 1.0, 1.0), **rows), ["data=mine"], lags=4, chosen=True)
