@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ from data.tables.zones import in_zone, uneven_in, working_day_steps_in, zone_of
 
 IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
-TAKEN = ("sequence", "step")  # columns of every table of predictions
+TAKEN = ("sequence", "step", "time")  # columns of tables of predictions
+ADDED = ("_predicted", "_lower", "_upper")  # to the names of features there
 
 
 def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -> np.ndarray:
@@ -227,6 +229,22 @@ def units_of(units: object, names: Sequence[str], file: Path) -> tuple[str, ...]
     return tuple(named.get(name, "") for name in names)
 
 
+def refuse_taken(names: Sequence[str], time: str | None, file: Path) -> None:
+    """Raises DataError for a feature that is called as another column of a table of predictions, which would overwrite
+    it. The column of times may be called "time": its values stand there in place of a counter."""
+    for name in TAKEN:
+        if name in names and name != time:
+            raise DataError(
+                f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
+                "it, name it as group or as time, or leave it out of columns"
+            )
+    for name, added in product(names, ADDED):
+        if name + added in (*names, time):
+            raise DataError(
+                f"{file}: {name + added!r} is what predictions of {name!r} are called; rename it, or leave it out"
+            )
+
+
 def load_table(
     *,
     path: str | None = None,
@@ -250,12 +268,7 @@ def load_table(
     """
     group, time = column_name(group, "group"), column_name(time, "time")
     sequences, names, file = _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)
-    for name in TAKEN:
-        if name in names:
-            raise DataError(
-                f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
-                "it, name it as group or as time, or leave it out of columns"
-            )
+    refuse_taken(names, time, file)
     parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)
     told = units_of(units, names, file)
     return Dataset(

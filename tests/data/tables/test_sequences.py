@@ -502,12 +502,29 @@ def test_dates_put_rows_in_order(tmp_path: Path) -> None:
     assert read_sequences(str(path), columns=None, time="when").values[0, :, 0].tolist() == [1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize("name", ["sequence", "step"])
+@pytest.mark.parametrize("name", ["sequence", "step", "time"])
 def test_names_that_tables_of_predictions_take_are_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "taken.csv"
     path.write_text(f"{name},x\n0,1\n1,2\n2,3\n")
     with pytest.raises(DataError, match=f"a feature cannot be called '{name}'"):
         load_table(path=str(path))
+
+
+@pytest.mark.parametrize("added", ["_predicted", "_lower", "_upper"])
+def test_names_that_predictions_of_other_features_take_are_refused(tmp_path: Path, added: str) -> None:
+    path, taken = tmp_path / "t.csv", f"x{added}"
+    pd.DataFrame({"x": frame()["x"], taken: np.random.default_rng(1).permutation(40)}).to_csv(path, index=False)
+    with pytest.raises(DataError, match=f"t.csv: '{taken}' is what predictions of 'x' are called; rename it, or leave"):
+        load_table(path=str(path))
+    assert load_table(path=str(path), columns=[taken]).feature_names == (taken,)
+    with pytest.raises(DataError, match=f"'{taken}' is what predictions of 'x' are called"):
+        load_table(path=str(path), columns=["x"], time=taken)
+
+
+def test_the_column_of_times_may_be_called_time(tmp_path: Path) -> None:
+    frame().assign(time=np.arange(40)).to_csv(tmp_path / "t.csv", index=False)
+    found = load_table(path=str(tmp_path / "t.csv"), time="time")
+    assert (found.feature_names, found.time_name) == (("x", "y"), "time")
 
 
 def test_a_single_column_that_stands_in_no_list_is_told_how_to_write_it(tmp_path: Path) -> None:
