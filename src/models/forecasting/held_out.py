@@ -27,3 +27,10 @@ def filled_forward(values: np.ndarray) -> np.ndarray:
     """Returns values (time, column) with the last one before it in place of each gap; NaN before the first."""
     places = np.where(np.isnan(values), 0, np.arange(len(values))[:, np.newaxis])
     return np.take_along_axis(values, np.maximum.accumulate(places, axis=0), axis=0)
+
+
+def rows_seen(values: np.ndarray) -> int:
+    """Returns how many rows of values (time, column) a model counts: those from the first on of which anything was
+    observed; NaN is nothing."""
+    observed = ~np.isnan(values).all(1)
+    return len(values) - int(observed.argmax()) if observed.any() else 0

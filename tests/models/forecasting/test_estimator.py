@@ -60,6 +60,14 @@ def test_a_history_of_fewer_rows_than_the_model_wants_is_told(fitted: PSRNNForec
     fitted.predict(3, enough)
 
 
+def test_empty_rows_before_the_first_observed_one_are_no_history(fitted: PSRNNForecaster) -> None:
+    table = hourly_load(fitted.history_ + 3)
+    table[:4] = np.nan
+    with pytest.warns(UserWarning, match=f"1 of 1 series of X has fewer rows than the {fitted.history_} that"):
+        fitted.predict(3, table)
+    fitted.predict(3, pd.concat([table[:3], hourly_load(fitted.history_ + 3)[3:]]))
+
+
 def test_update_equals_filtering_the_whole_series(fitted: PSRNNForecaster) -> None:
     moved = pickle.loads(pickle.dumps(fitted))  # noqa: S301
     for begin, end in ((200, 201), (201, 240), (240, 260)):

@@ -174,7 +174,7 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         if rows is None:
             return self._positions, learnt.form
         positions = positions_of(learnt.forecaster, learnt.columns, self._with_units(rows).groups)
-        say_short(positions.values(), self.history_, stacklevel=4)
+        say_short(learnt.columns, rows.groups, self.history_, stacklevel=4)
         return positions, rows.form
 
     def predict_interval(self, horizon: int, coverage: float = 0.9, X: Any = None, *, known: Any = None) -> Any:

@@ -19,6 +19,7 @@ from models.forecasting.estimators.series_units import in_units, restored
 from models.forecasting.estimators.zones import in_clocks
 from models.forecasting.filtering import State, begun_along, filter_sequences, moved_by
 from models.forecasting.forecaster import Forecaster
+from models.forecasting.held_out import rows_seen
 from models.forecasting.index.steps import goes_by
 from models.forecasting.known_ahead import KnownAhead, as_seen_by, led, with_gaps
 from models.forecasting.rolling import roll
@@ -73,12 +74,13 @@ def positions_of(forecaster: Forecaster, columns: Columns, groups: Iterable[Grou
         return {group.key: begun(forecaster, columns, group) for group in groups}
 
 
-def say_short(positions: Collection[Position], history: int, *, stacklevel: int) -> None:
-    """Warns where fewer than `history` rows of a series were seen."""
-    short = sum(position.rows < history for position in positions)
+def say_short(columns: Columns, groups: Collection[Group], history: int, *, stacklevel: int) -> None:
+    """Warns where fewer than `history` rows of a series were seen, see `rows_seen`."""
+    observed = len(columns.observed)
+    short = sum(rows_seen(group.values[:, :observed]) < history for group in groups)
     if short:
         warnings.warn(
-            f"{short} of {len(positions)} series of X {'have' if short > 1 else 'has'} fewer rows than the {history} "
+            f"{short} of {len(groups)} series of X {'have' if short > 1 else 'has'} fewer rows than the {history} "
             "that the model wants (history_), so that a simpler forecast stands in for its own; give more rows",
             stacklevel=stacklevel,
         )

@@ -14,6 +14,7 @@ from data.base import Sequences
 from data.files.table_files import TextFormat
 from data.tables.sequences import read_new_sequences
 from data.tables.zones import in_zone, times_after_in, uneven_in, working_day_steps_in
+from models.forecasting.held_out import rows_seen
 from pipeline.host.atomic import written_whole
 from pipeline.host.digits import with_sure_digits
 from pipeline.host.errors import PipelineError
@@ -135,7 +136,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
             said_of_uneven_times(sequences)
     said_of_groups_left_out(model, data.group, len(sequences))
     said_of_times_left_out(model, data.time)
-    said_of_short_ones([len(values) for values in sequences.to_arrays()], model_history(model))
+    said_of_short_ones([rows_seen(values) for values in sequences.to_arrays()], model_history(model))
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
     return predicted, f"{what} for {len(sequences)} sequence{'s' * (len(sequences) > 1)}, {len(predicted)} rows"
 

@@ -60,13 +60,15 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
     forecast = model.predict(rows, params={"horizon": 24})["load"].to_numpy()
     assert np.abs(forecast - 500).max() < 4 * 60, forecast
 
-    rows.to_csv(tmp_path / "new.csv", index=False)
-    said = run_pipeline(
-        "recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={tmp_path / 'new.csv'}", "horizon=2",
-        f"output={tmp_path / 'predictions.csv'}",
-    )  # fmt: skip
-    assert said.status == 0, said.err
-    assert f"1 of 1 sequences has fewer rows than the {LAGS} that the model wants" in said.out
+    empty_first = pd.DataFrame({"row": range(LAGS), "load": [np.nan, *load[: LAGS - 1]]})
+    for name, new in (("new", rows), ("empty_first", empty_first)):
+        new.to_csv(tmp_path / f"{name}.csv", index=False)
+        said = run_pipeline(
+            "recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={tmp_path / name}.csv", "horizon=2",
+            f"output={tmp_path / 'predictions.csv'}",
+        )  # fmt: skip
+        assert said.status == 0, said.err
+        assert f"1 of 1 sequences has fewer rows than the {LAGS} that the model wants" in said.out
 
 
 def test_a_readout_that_is_still_worse_after_all_watched_rows_is_said_and_tagged(
