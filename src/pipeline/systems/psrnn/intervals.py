@@ -15,6 +15,7 @@ from data.base import Dataset
 from models.forecasting.conformal import share_inside
 from models.forecasting.filtering import MaskedSequences, rows_before
 from models.forecasting.forecaster import Forecaster, beneath
+from models.forecasting.held_out import rows_seen
 from models.forecasting.horizons import FORECAST_BYTES
 from models.forecasting.intervals import Intervals, calibrate
 from models.runtime.threads import threads_for
@@ -175,7 +176,8 @@ def log_forecast(run: Run, forecaster: Forecaster, dataset: Dataset, *, most: in
     """Logs a figure of the first test sequence: its end, `most` steps or fewer, as forecast from before, with bands,
     beside the truth.
 
-    Logs nothing for videos, for a sequence that is too short, and where an interval of `SHOWN_COVERAGE` is not known.
+    Logs nothing for videos, for a sequence that is too short, where an interval of `SHOWN_COVERAGE` is not known, and
+    where so few rows come before that the forecast would not be the model's own, see `own_from`.
     """
     from pipeline.systems.psrnn.figures import Band, forecast, steps_of
 
@@ -185,6 +187,8 @@ def log_forecast(run: Run, forecaster: Forecaster, dataset: Dataset, *, most: in
     steps = min(intervals.radii.shape[1], most, len(truth) // 2)
     radii = intervals.radii[list(intervals.coverages).index(SHOWN_COVERAGE), :steps]
     if not steps or not np.isfinite(radii).all():
+        return
+    if rows_seen(truth[:-steps]) < own_from(forecaster.model):
         return
     with threads_for(forecaster.model):
         band = Band(forecaster.forecast(truth[:-steps], steps), radii)

@@ -121,6 +121,24 @@ def test_a_small_model_is_calibrated_and_forecasts_its_figure_on_one_thread(monk
     np.testing.assert_array_equal(drawn["ahead"].radii, intervals.radius(SHOWN_COVERAGE, 3))
 
 
+@pytest.mark.parametrize(("rows", "empty", "drawn"), [(13, 0, False), (14, 0, True), (14, 1, False)])
+def test_a_forecast_from_fewer_rows_than_a_season_is_not_drawn(
+    monkeypatch: pytest.MonkeyPatch, rows: int, empty: int, drawn: bool
+) -> None:
+    """Four rows are forecast from the rows before them by the value of ten rows ago."""
+    series = np.random.default_rng(0).normal(size=(rows, 1))
+    series[:empty] = np.nan
+    test = Sequences.from_arrays([series], ["a"])
+    dataset = Dataset("drawn", test, test, test, ("x",), ("",), "drawn")
+    own = metres(["x"], scale=torch.ones(1))
+    forecaster = forecaster_of(SeasonalNaive(dimension=1, season=10), own, calibrate(np.ones((30, 4, 1))))
+    monkeypatch.setattr("pipeline.systems.psrnn.figures.forecast", lambda *_, **__: None)
+    logged: list[str] = []
+    run: Any = SimpleNamespace(figure=lambda _, path: logged.append(path))
+    log_forecast(run, forecaster, dataset, most=4, title="t")
+    assert logged == ["figures/forecast"] * drawn
+
+
 def calibrated(model: Autoregression, length: int, horizons: list[int], *, further: bool) -> Intervals | None:
     """On one sequence of noise, (1, length, 2), scored from its third step on."""
     values = torch.randn(1, length, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
