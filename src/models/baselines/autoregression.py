@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -261,6 +261,14 @@ class VAR:
             for each in fits
             for ridge, readout in zip(ridges, each.maps, strict=True)
         ]
+
+    def solved_again(self, model: Autoregression, chosen: Mapping[str, Any], problem: Problem) -> nn.Module:
+        """Returns the autoregression of the chosen order and ridge along other sequences; the lower orders for their
+        beginning are those of the model."""
+        of_chosen = replace(self, orders=[chosen["order"]], ridges=[chosen["ridge"]])
+        again: Any = of_chosen.candidates(problem)[0].model
+        again.start_up = model.start_up
+        return again
 
     def _usable(self, problem: Problem) -> list[int]:
         if len(self.orders) > 1 and not bool(problem.validation.scored.any()):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.forecasting.filtering import State
-from models.forecasting.fitting import Fitted, Problem, with_readout
+from models.forecasting.fitting import Fitted, Problem, readout_solved_again, with_readout
 from models.forecasting.recurrent import Recurrent
 from models.ranges import Count, NotNegative, Positive, Share
 
@@ -52,6 +52,7 @@ class EchoState:
 
     name: ClassVar[str] = "echo_state"
     trained: ClassVar[bool] = False
+    solved_again = staticmethod(readout_solved_again)
     units: Count = 200
     spectral_radius: NotNegative = 0.9
     leak: Share = 0.5

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 
 from models.baselines.autoregression import VAR
 from models.baselines.echo_state import EchoState
@@ -20,7 +19,6 @@ from models.baselines.seasonal_naive import Seasonal, clear_season, seasonal_nai
 from models.forecasting.errors_ahead import least_ahead
 from models.forecasting.estimators.checks import season_of
 from models.forecasting.estimators.recurrent import (
-    READOUT,
     RIDGES,
     MethodEstimator,
     MethodWithReadout,
@@ -28,7 +26,7 @@ from models.forecasting.estimators.recurrent import (
     SolvedEstimator,
 )
 from models.forecasting.filtering import MaskedSequences
-from models.forecasting.fitting import Fitted, Method, Problem
+from models.forecasting.fitting import Fitted, Method, Problem, solved_again
 from models.forecasting.known_ahead import observed_columns
 from models.forecasting.readouts.settings import GroupedSettings
 from models.runtime.parameters import MOST_UNITS, number, whole_number
@@ -163,14 +161,8 @@ class ChosenAhead(MethodWithReadout):
     def _alone(self, problem: Problem, *, leads: int) -> Fitted:
         return least_ahead(self._candidates(problem), problem.validation, leads=leads)
 
-    @abstractmethod
-    def _method_of(self, chosen: Mapping[str, Any]) -> KalmanFilter | VAR:
-        """Returns the method with what was chosen in place of its choices."""
-
-    def _solved_again(self, model: Any, chosen: Mapping[str, Any], rows: MaskedSequences) -> Any:  # noqa: ARG002
-        problem = Problem(rows, rows, READOUT, torch.Generator())
-        fits = self._method_of(chosen).candidates(problem)
-        return next(fitted.model for fitted in fits if fitted.chosen["order"] == chosen["order"])
+    def _solved_again(self, model: Any, chosen: Mapping[str, Any], problem: Problem) -> Any:
+        return solved_again(self._method(), model, chosen, problem)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -189,9 +181,6 @@ class KalmanForecaster(ChosenAhead):
     def _method(self) -> KalmanFilter:
         blocks, orders = (sorted(whole_numbers(name, getattr(self, name))) for name in ("blocks", "orders"))
         return KalmanFilter(blocks=blocks, orders=orders)
-
-    def _method_of(self, chosen: Mapping[str, Any]) -> KalmanFilter:
-        return KalmanFilter(blocks=[chosen["block"]], orders=[chosen["order"]])
 
     def _candidates(self, problem: Problem) -> list[Fitted]:
         return self._method().candidates(problem)
@@ -221,17 +210,8 @@ class VARForecaster(ChosenAhead):
     def _method(self) -> VAR:
         return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))
 
-    def _method_of(self, chosen: Mapping[str, Any]) -> VAR:
-        return VAR(orders=[chosen["order"]], ridges=[chosen["ridge"]])
-
     def _candidates(self, problem: Problem) -> list[Fitted]:
         return self._method().candidates_of_every_ridge(problem)
-
-    def _solved_again(self, model: Any, chosen: Mapping[str, Any], rows: MaskedSequences) -> Any:
-        """Returns the autoregression of all rows, with the lower orders that the validation part chose."""
-        again = super()._solved_again(model, chosen, rows)
-        again.start_up = model.start_up
-        return again
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

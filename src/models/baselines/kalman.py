@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import torch
@@ -179,6 +179,11 @@ class KalmanFilter:
             for block, tried in orders.items()
             for order, model in fit_kalman(problem.train, orders=tried, block=block, components=self.components).items()
         ]
+
+    def solved_again(self, model: nn.Module, chosen: Mapping[str, Any], problem: Problem) -> nn.Module:  # noqa: ARG002
+        """Returns the filter of the chosen block and order, identified along other sequences."""
+        fits = replace(self, blocks=[chosen["block"]], orders=[chosen["order"]]).candidates(problem)
+        return next(fitted.model for fitted in fits if fitted.chosen["order"] == chosen["order"])
 
     def _orders(self, block: int, dimension: int) -> list[int]:
         """Returns the orders that are tried with a block of so many steps: the largest one too."""

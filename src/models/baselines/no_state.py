@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from models.forecasting.filtering import State
-from models.forecasting.fitting import Fitted, Problem, with_readout
+from models.forecasting.fitting import Fitted, Problem, readout_solved_again, with_readout
 from models.forecasting.recurrent import Recurrent
 
 
@@ -35,6 +35,7 @@ class NoState:
 
     name: ClassVar[str] = "no_state"
     trained: ClassVar[bool] = False
+    solved_again = staticmethod(readout_solved_again)
 
     def fit(self, problem: Problem) -> Fitted:
         """Returns the model with its readout solved, and what validation chose for it. Raises ValueError as

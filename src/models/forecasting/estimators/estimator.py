@@ -20,10 +20,10 @@ from models.forecasting.estimators.input import Form, Rows, handed_back, of_labe
 from models.forecasting.estimators.learnt import learn
 from models.forecasting.estimators.own_units import first_told, lack_units, units_of_rows, units_told_first
 from models.forecasting.estimators.position import Position, forecast, moved, positions_of, say_short
-from models.forecasting.estimators.refit import readout_solved_again, refitted
+from models.forecasting.estimators.refit import refitted
 from models.forecasting.estimators.scores import backtested, interval_radii, intervals, one_step, skill
 from models.forecasting.filtering import MaskedSequences
-from models.forecasting.fitting import Fitted
+from models.forecasting.fitting import Fitted, Problem, readout_solved_again
 from models.runtime.parameters import path, whole_number, yes_or_no
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
@@ -98,9 +98,9 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         """Returns how many rows before the validation part, of `held_out` rows, the parameters ask for."""
         return 0
 
-    def _solved_again(self, model: Any, chosen: Mapping[str, Any], rows: MaskedSequences) -> Any:
+    def _solved_again(self, model: Any, chosen: Mapping[str, Any], problem: Problem) -> Any:
         """Returns the model solved again on all rows, standardised, with what was chosen."""
-        return readout_solved_again(model, chosen, rows)
+        return readout_solved_again(model, chosen, problem)
 
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: ARG002
         """Fits the model to one series or several, and returns the estimator.

@@ -18,7 +18,7 @@ from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.readouts.parts import Part, compared_rows, late_rows, part_of
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.rolling import iterated
-from models.numerics.grouped_ridge import Columns, Exponents, choose_ridges, raised_ridges
+from models.numerics.grouped_ridge import Exponents, choose_ridges, raised_ridges
 from models.numerics.held_out import least_error
 from models.numerics.ridge import AffineMap, infinite_where_nan, masked_mse
 from models.numerics.ties import WORTH, first_of_least
@@ -99,13 +99,9 @@ def solve_maps(
     differences: taken in both parts, if any.
     """
     groups, _ = groups_of(model)
-    begins = train.begins
-    columns, start = Columns(train.inputs[begins]), None
-    for horizon in range(1, len(model.direct) + 1):
-        targets, keep = train.ahead(horizon)
-        used = keep.any(2)
-        moments = columns.moments(used[begins], targets[used], keep[used])
-        fit = choose_ridges(moments, columns.units, validation.rows(horizon), groups, start=start)
+    start = None
+    for horizon, own in enumerate(train.regressions(len(model.direct)), start=1):
+        fit = choose_ridges(own.moments, own.units, validation.rows(horizon), groups, start=start)
         model.set_map(horizon, fit.readout if differences is None else differences.undone(fit.readout))
         start = fit.exponents
         yield fit.exponents, fit.error
@@ -118,15 +114,17 @@ def solve_shared(
     powers of ten. Raises ValueError as `Part.rows_of_all`."""
     groups, _ = groups_of(model)
     horizons = len(model.direct)
-    rows, held_out = (part.rows_of_all(horizons) for part in (train, validation))
-    columns = Columns(rows.inputs)
-    moments = columns.moments(rows.mask.any(1), rows.targets, rows.mask)
-    fit = choose_ridges(moments, columns.units, held_out, groups)
-    readout = fit.readout if differences is None else differences.undone(fit.readout)
-    parts = zip(*(each.unflatten(0, (horizons, -1)).unbind() for each in readout), strict=True)
+    moments, units = train.regression_of_all(horizons)
+    fit = choose_ridges(moments, units, validation.rows_of_all(horizons), groups)
+    set_shared(model, fit.readout if differences is None else differences.undone(fit.readout))
+    return fit.exponents
+
+
+def set_shared(model: GroupedReadout, readout: AffineMap) -> None:
+    """Sets the maps of all horizons to their rows of one map, (horizons · d, input)."""
+    parts = zip(*(each.unflatten(0, (len(model.direct), -1)).unbind() for each in readout), strict=True)
     for horizon, (weight, bias) in enumerate(parts, start=1):
         model.set_map(horizon, AffineMap(weight, bias))
-    return fit.exponents
 
 
 def solve_fed_back(
@@ -140,10 +138,8 @@ def solve_fed_back(
     training part, if any.
     """
     groups, _ = groups_of(model)
-    begins, (targets, keep) = train.begins, train.ahead(1)
-    columns, used = Columns(train.inputs[begins]), keep.any(2)
-    moments = columns.moments(used[begins], targets[used], keep[used])
-    tried = list(raised_ridges(moments, columns.units, groups, exponents))
+    moments, units = next(train.regressions(1))
+    tried = list(raised_ridges(moments, units, groups, exponents))
     maps = [readout if differences is None else differences.undone(readout) for _, readout in tried]
     errors = []
     for readout in maps:

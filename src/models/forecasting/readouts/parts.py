@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from torch import Tensor
@@ -12,9 +13,18 @@ from models.forecasting.readouts.differences import Differences
 from models.forecasting.readouts.model import GroupedReadout
 from models.forecasting.windows import wholly_scored
 from models.numerics.evenly_spaced import evenly_spaced
-from models.numerics.ridge import RegressionData
+from models.numerics.grouped_ridge import Columns
+from models.numerics.ridge import CentredMoments, RegressionData
+from models.numerics.standardisation import Standardisation
 
 ORIGINS = 512  # rows of the validation part from which direct and iterated forecasts are compared
+
+
+class Regression(NamedTuple):
+    """Holds the centred moments of rows in standardised columns, and the units of these columns."""
+
+    moments: list[CentredMoments]
+    units: Standardisation
 
 
 class Part(NamedTuple):
@@ -58,6 +68,21 @@ class Part(NamedTuple):
         if self.taken is not None:
             targets = targets - self.taken[sequence, time].unsqueeze(1)
         return RegressionData(self.inputs[sequence, time], targets.flatten(1), keep.flatten(1))
+
+    def regressions(self, horizons: int) -> Iterator[Regression]:
+        """Yields for each horizon the regression of the rows so far ahead on the inputs, where these are scored."""
+        begins = self.begins
+        columns = Columns(self.inputs[begins])
+        for horizon in range(1, horizons + 1):
+            targets, keep = self.ahead(horizon)
+            used = keep.any(2)
+            yield Regression(columns.moments(used[begins], targets[used], keep[used]), columns.units)
+
+    def regression_of_all(self, horizons: int) -> Regression:
+        """Returns the one regression of `rows_of_all`. Raises ValueError as that does."""
+        rows = self.rows_of_all(horizons)
+        columns = Columns(rows.inputs)
+        return Regression(columns.moments(rows.mask.any(1), rows.targets, rows.mask), columns.units)
 
     @property
     def begins(self) -> Tensor:
