@@ -152,6 +152,7 @@ class Dataset:
     common_scale: standardise all features by one scale instead of one each (pixels of a video).
     image_shape: (rows, columns) when the features are the pixels of an image, row by row.
     time_name: the column that `Sequences.times` come from. group_name: the column that told the sequences apart.
+    cut_in_time: the parts are the beginnings, the middles and the ends of the same sequences, with nothing between.
     checksum: SHA-256 of the values, masks, names and split (see `checksum_of`).
     """
 
@@ -169,6 +170,7 @@ class Dataset:
     image_shape: tuple[int, int] | None = None
     time_name: str | None = None
     group_name: str | None = None
+    cut_in_time: bool = False
 
     @property
     def parts(self) -> dict[str, Sequences]:
@@ -176,7 +178,19 @@ class Dataset:
 
     def shortened(self, *, sequences: int | None, steps: int | None) -> Dataset:
         parts = {k: part.shortened(sequences=sequences, steps=steps) for k, part in self.parts.items()}
-        return replace(self, **parts)
+        whole = steps is None or all(bool((part.lengths <= steps).all()) for part in self.parts.values())
+        return replace(self, **parts, cut_in_time=self.cut_in_time and whole)
+
+    @property
+    def rows(self) -> Sequences:
+        """Returns the rows of all parts: whole sequences where the parts are cut from them in time, else the sequences
+        of one part after those of the other. Times are left out."""
+        arrays = [part.to_arrays() for part in self.parts.values()]
+        if self.cut_in_time:
+            joined = [np.concatenate(pieces) for pieces in zip(*arrays, strict=True)]
+            return Sequences.from_arrays(joined, self.train.names, len(self.feature_names))
+        names = [name for part in self.parts.values() for name in part.names]
+        return Sequences.from_arrays([own for part in arrays for own in part], names, len(self.feature_names))
 
     @cached_property
     def checksum(self) -> str:

@@ -120,3 +120,27 @@ def test_checksum_follows_data_mask_names_and_split() -> None:
     }
     assert len(sums) == 5
     assert dataset().checksum in sums
+
+
+def cut(part: Sequences, begin: int, end: int) -> Sequences:
+    return Sequences.from_arrays([array[begin:end] for array in part.to_arrays()], part.names)
+
+
+def test_rows_are_whole_sequences_where_the_parts_were_cut_from_them() -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(length, 2)) for length in (30, 24)]
+    arrays[0][18:22, 1] = np.nan
+    whole = Sequences.from_arrays(arrays, ("a", "b"))
+    data = Dataset(
+        name="n", train=cut(whole, 0, 15), validation=cut(whole, 15, 20), test=cut(whole, 20, 30),
+        feature_names=("x", "y"), units=("", ""), source="table:n", cut_in_time=True,
+    )  # fmt: skip
+    assert data.rows.names == ("a", "b")
+    for joined, array in zip(data.rows.to_arrays(), arrays, strict=True):
+        np.testing.assert_array_equal(joined, array)
+    one = data.shortened(sequences=1, steps=15).rows  # which cuts nothing
+    assert (one.names, one.lengths.tolist()) == (("a",), [30])
+    for apart in (data.shortened(sequences=None, steps=8), replace(data, cut_in_time=False)):
+        assert apart.rows.names == ("a", "b") * 3
+        lengths = [int(length) for part in apart.parts.values() for length in part.lengths]
+        assert apart.rows.lengths.tolist() == lengths

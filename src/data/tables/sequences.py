@@ -281,4 +281,5 @@ def load_table(
         source=f"{SOURCE}{file.name}",
         time_name=time,
         group_name=group,
+        cut_in_time=split == "time",
     )

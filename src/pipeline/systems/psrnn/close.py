@@ -12,6 +12,7 @@ from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.divergence import diverged_line
 from pipeline.systems.psrnn.evaluation import Evaluated
 from pipeline.systems.psrnn.refine import Trained
+from pipeline.systems.psrnn.refit import SAID
 from pipeline.systems.psrnn.remarks import advice, reading, remarks
 from pipeline.tracking.run import where_to_look
 
@@ -32,17 +33,20 @@ def close(
     said = remarks(evaluation, before=trained.before, season=season)
     said += diverged_line(diverged)
     said += advice(evaluation, job.overrides, lags=lags, chosen=chosen)
+    refit = SAID if settings.refit else None
+    said += [refit] if refit else []
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
     readout = "" if lags is None else plain("readout", job.choices.get("readout") or "")
     run.tags({"validation_mse": repr(trained.validation_mse), "readout": readout})
     kept = trained_model(
         forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, time=dataset.time_name,
-        group=dataset.group_name,
+        group=dataset.group_name, refit=refit,
     )  # fmt: skip
     uri = keep_model(run, kept, settings.tracking, FORECASTS)
     if not study.full:
         test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"
-        return f"{run.name}: {trained.validation_mse:.4g} on validation{test}"
+        line = f"{run.name}: {trained.validation_mse:.4g} on validation{test}"
+        return f"{line}\n{refit}" if refit else line
     printed = report.printed(study.title, evaluation, said)
     if forecaster.history:
         printed += f"wants {forecaster.history} rows of history; with fewer a simpler forecast stands in for its own\n"

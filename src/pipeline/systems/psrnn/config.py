@@ -99,6 +99,7 @@ class PsrnnConfig(CommonConfig):
     sampler: Any = MISSING
     update: str = setting(choices=UPDATES)
     members: int = setting(1, above=0)
+    refit: bool = False
     features: FeaturesConfig = field(default_factory=FeaturesConfig)
     initialise: InitialiseConfig = field(default_factory=InitialiseConfig)
     model: Any = MISSING

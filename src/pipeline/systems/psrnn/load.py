@@ -70,6 +70,14 @@ class Loaded(NamedTuple):
     own: OwnUnits
     parts: Parts
 
+    def all_rows(self, *, first_step: int) -> MaskedSequences:
+        """Returns the rows of all parts, see `data.base.Dataset.rows`, in the units and on the device of the parts.
+        first_step: the first of each sequence that is scored."""
+        like, rows = self.parts.train.values, self.dataset.rows
+        units = Standardiser(self.own.mean, self.own.scale, torch.zeros_like(self.own.mean, dtype=torch.bool))
+        scaled = units.apply(rows).to(dtype=like.dtype, device=like.device)
+        return MaskedSequences(scaled.values, scaled.mask, scored_steps(scaled.mask, first_step=first_step))
+
 
 def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
     """Warns of the sequences, by name, that are too short to give a window or a scored step."""

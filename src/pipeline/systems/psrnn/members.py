@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
 from models.forecasting.averaged import Averaged
+from models.forecasting.filtering import MaskedSequences
 from models.runtime.seeding import derived
 from pipeline.job.clock import Clock
 from pipeline.job.study import Study
@@ -81,4 +83,9 @@ def averaged(settings: PsrnnConfig, parts: Parts, study: Study, trained: list[Tr
     run.tags({"scored.first_step": str(first_scored(settings)), "history": str(model.history)})
     run.tags({"stability": "stable" if first.first.stable(*errors) else "unstable"})
     line = f"mean of {len(trained)} models: {first.line}"
-    return Trained(first.first, model, first.name, line, errors[1], before=None)
+    return Trained(first.first, model, first.name, line, errors[1], before=None, again=partial(averaged_again, trained))
+
+
+def averaged_again(trained: Sequence[Trained], rows: MaskedSequences) -> Averaged:
+    """Returns the average of the trained models, each solved again along other sequences."""
+    return Averaged([each.again(rows) for each in trained]).to(rows.values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Problem
 from models.forecasting.lags import settle_lags, takes_lags
 from models.forecasting.readout import FittedReadout
+from models.forecasting.readouts.again import grouped_again
 from models.forecasting.readouts.fit import HorizonFit, fit_grouped
 from models.forecasting.readouts.inputs import GROUPS
 from models.forecasting.readouts.model import GroupedReadout
@@ -194,5 +196,9 @@ def readout_stage(settings: PsrnnConfig, parts: Parts, trained: Trained, study: 
         if study.full:
             log_horizons(study, horizon_table(found, parts.validation, shared=settings.readout.shared))
     line = f"{trained.line}; beneath a {words_of(found.model)}"
+    again = partial(
+        grouped_again, found.model, horizons=found.horizons, shared=settings.readout.shared,
+        difference=settings.readout.difference and found.model.lags > 0,
+    )  # fmt: skip
     name = name_beneath(trained.name)
-    return trained._replace(model=found.model, name=name, line=line, validation_mse=errors[1])
+    return trained._replace(model=found.model, name=name, line=line, validation_mse=errors[1], again=again)

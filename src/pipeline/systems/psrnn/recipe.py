@@ -22,6 +22,7 @@ from pipeline.systems.psrnn.members import train_members
 from pipeline.systems.psrnn.naming import request_of
 from pipeline.systems.psrnn.readout_stage import parameters_of, readout_stage
 from pipeline.systems.psrnn.refine import Listener, Trained, refine_stage, unwatched
+from pipeline.systems.psrnn.refit import refit_stage, with_refitted
 from pipeline.systems.psrnn.stages import Stages, stages_of
 from pipeline.systems.psrnn.windows import check_windows
 from pipeline.tracking.run_request import fingerprint
@@ -79,10 +80,12 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         study.run.metric("model/parameters", parameters_of(trained.model))
         shown = study.full and settings.members == 1
         joined = joined_models(trained.first.model, parts, settings.evaluate.ridges) if shown else {}
+        refitted = refit_stage(settings, loaded, trained, study)
         if rivals is None:
             return trained.validation_mse
         beside = Beside({**joined, **rivals.models}, rivals.season)
         evaluated = evaluate_stage(settings, loaded, trained, beside, study)
+        evaluated = with_refitted(evaluated, refitted, loaded)
         closing = close(settings, job, dataset, trained, evaluated, study)
     print(closing)
     return trained.validation_mse

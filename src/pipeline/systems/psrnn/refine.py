@@ -10,6 +10,8 @@ from tqdm import tqdm
 from models.forecasting.bptt import TruncatedBPTT
 from models.forecasting.burn_in import settle_start_up
 from models.forecasting.filtering import Filtered, MaskedSequences
+from models.forecasting.fitting import Problem, solved_again
+from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.recurrent import Recurrent
 from models.psrnn.bilinear_cell import BilinearCell
 from models.psrnn.factorised import FactorisedPSRNN
@@ -190,7 +192,8 @@ class Trained(NamedTuple):
     one beneath a readout of its own.
 
     name: of the kept model in tables. line: of words about it. validation_mse: its error. before: the test error before
-    refinement, None where there was none.
+    refinement, None where there was none. again: returns the kept model solved along other sequences with
+    what validation chose.
     """
 
     first: Initialised
@@ -199,6 +202,12 @@ class Trained(NamedTuple):
     line: str
     validation_mse: float
     before: float | None
+    again: Callable[[MaskedSequences], Any]
+
+
+def again_of(method: Any, first: Initialised, readout: ReadoutSettings) -> Callable[[MaskedSequences], Any]:
+    """Returns what solves the model of a method along other sequences, with the readout that was asked for."""
+    return lambda rows: solved_again(method, first.model, first.chosen, Problem.again(rows, readout))
 
 
 def refine_stage(
@@ -229,4 +238,6 @@ def refine_stage(
         report.log_refinement(run, progress, title=study.title, figure=study.full)
     refinement = refined_by(settings.refine, model, progress) if trained else "fitted, not refined"
     line = report.model_line(stages.words(), model, refinement)
-    return Trained(first, model, name_of(stages.method), line, errors[1], first.test_mse if trained else None)
+    before = first.test_mse if trained else None
+    again = again_of(stages.method, first, readout_settings(settings.readout))
+    return Trained(first, model, name_of(stages.method), line, errors[1], before, again)

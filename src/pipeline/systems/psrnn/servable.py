@@ -19,6 +19,7 @@ from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 
 SERVED = Path(__file__).with_name("served.py")
 TIME, GROUP = "time.json", "group.json"  # beside the saved parameters: the name of the column of times, of groups
+REFIT = "refit.json"  # beside them, of a model that was refitted: what is said of it
 EXAMPLE_ROWS = 10
 MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one answer, unless it is told otherwise
 
@@ -40,8 +41,8 @@ def servable(parameters: Path) -> Servable:
     """Returns what MLflow makes a model of, given the folder of a saved forecaster with `EXAMPLE` in it. The source of
     a class of one's own is among the files."""
     description = read_description(parameters)
-    names, home, time = description["feature_names"], top(description["class"]), column_in(parameters, TIME)
-    own = None if home == TRAVELS else home
+    names, home, time = description["feature_names"], top(description["class"]), noted_in(parameters, TIME)
+    own, refit = None if home == TRAVELS else home, noted_in(parameters, REFIT)
     example = pd.read_csv(parameters / EXAMPLE, dtype={"sequence": str}, **EXACT)
     return Servable(
         code=SERVED,
@@ -53,7 +54,8 @@ def servable(parameters: Path) -> Servable:
             "columns": names,
             "history": description.get("history", 0),
             "time": time,
-            "group": column_in(parameters, GROUP),
+            "group": noted_in(parameters, GROUP),
+            **({} if refit is None else {"refit": refit}),
         },
         model_config={"most_rows": MOST_ROWS, "refuses_diverged": True, "own_module": own, "time": time},
     )
@@ -64,27 +66,29 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
     return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
 
 
-def save(forecaster: Forecaster, columns: Mapping[str, str | None], folder: Path) -> None:
-    """Writes the forecaster into an existing folder, and the columns of times and of groups that its data had, if any.
-    columns: by `TIME` and `GROUP`."""
+def save(forecaster: Forecaster, notes: Mapping[str, str | None], folder: Path) -> None:
+    """Writes the forecaster into an existing folder, and the notes that there are. These are the columns of times and
+    of groups of its data, and what is said of a refitted model. notes: by `TIME`, `GROUP` and `REFIT`."""
     save_forecaster(forecaster, folder)
-    for file, column in columns.items():
-        if column is not None:
-            (folder / file).write_text(json.dumps(column), encoding="utf-8")
+    for file, note in notes.items():
+        if note is not None:
+            (folder / file).write_text(json.dumps(note), encoding="utf-8")
 
 
-def column_in(folder: Path, name: str) -> str | None:
-    """Returns the column that `save` wrote under `TIME` or `GROUP`; None where the data had none, or it was not noted
-    yet."""
+def noted_in(folder: Path, name: str) -> str | None:
+    """Returns what `save` wrote under `TIME`, `GROUP` or `REFIT`; None where there was nothing to write, or it was not
+    noted yet."""
     file = folder / name
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
 def trained_model(
-    forecaster: Forecaster, rows: np.ndarray, error: float, *, time: str | None = None, group: str | None = None
-) -> TrainedModel:
+    forecaster: Forecaster, rows: np.ndarray, error: float, *, time: str | None = None, group: str | None = None,
+    refit: str | None = None,
+) -> TrainedModel:  # fmt: skip
     """Returns a forecaster as it is kept. rows: (time, feature) in the data's own units, of which the first are its
     example; error: of the validation part; time, group: the columns of times and of groups of its data, if they had
-    any."""
+    any; refit: what is said of a model that was refitted."""
     example = example_frame(rows[:EXAMPLE_ROWS], forecaster.feature_names)
-    return TrainedModel(partial(save, forecaster, {TIME: time, GROUP: group}), servable, example, error)
+    notes = {TIME: time, GROUP: group, REFIT: refit}
+    return TrainedModel(partial(save, forecaster, notes), servable, example, error)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from models.features.bandwidth import RULES_OF_PAIRS, BandwidthRule
 from models.features.samplers import check_pair
+from models.forecasting.fitting import solves_again
 from models.psrnn.features import FeatureDraw
 from models.psrnn.fit import Regression
 from models.psrnn.method import Psrnn
@@ -112,10 +113,35 @@ def method_stages(settings: PsrnnConfig, method: Any) -> MethodStages:
     return stages
 
 
+def check_refit(settings: PsrnnConfig, method: Any) -> None:
+    """Raises PipelineError for `refit=true` of a run that keeps no model, or whose model has nothing to solve again. A
+    readout in groups (`readout.fitted_last`) can be solved again above every model."""
+    if not settings.refit:
+        return
+    if not keeps_models(settings.tracking):
+        raise PipelineError(
+            "refit=true changes the logged model alone, and none is logged; leave out refit, or tracking=off and "
+            "tracking.log_model=false"
+        )
+    if settings.readout.fitted_last:
+        return
+    if not solves_again(method):
+        raise PipelineError(
+            f"refit=true: model={method.name} has nothing to solve again; leave out refit, or take readout=kernel or "
+            "another model"
+        )
+    if method.trained and settings.refine.epochs and not settings.refine.solve_readout:
+        raise PipelineError(
+            "refit=true solves the readout again, which refine.solve_readout=false trains by gradient; leave out one "
+            "of them"
+        )
+
+
 def stages_of(settings: PsrnnConfig) -> Stages:
     """Returns the stages of the model, after kernel, sampler and model were built and checked.
 
-    Raises ValueError for a sampler that cannot draw for the kernel, PipelineError for a dtype not of this model.
+    Raises ValueError for a sampler that cannot draw for the kernel, PipelineError for a dtype not of this model, and as
+    `check_refit`.
     """
     kernel = build("kernel", settings.kernel, settings.extensions)
     sampler = build("sampler", settings.sampler, settings.extensions)
@@ -127,4 +153,6 @@ def stages_of(settings: PsrnnConfig) -> Stages:
             f"dtype=bfloat16 saves the update of model=psrnn in half the bytes; with model={method.name} leave "
             "dtype out, or take float32"
         )
-    return psrnn_stages(settings, method, kernel, sampler) if psrnn else method_stages(settings, method)
+    stages = psrnn_stages(settings, method, kernel, sampler) if psrnn else method_stages(settings, method)
+    check_refit(settings, method)
+    return stages
