@@ -1,4 +1,4 @@
-"""Changed copies of images for training: noise, thinner and thicker ink, mirrored forms (thesis, 2.2.4.2).
+"""Changed copies of images for training: noise, thinner and thicker ink, mirrored forms (thesis, 2.2.4.2), slant.
 
 Each copy has a generator of its own, of the seed, the epoch and the image's number, so that a run that goes on after a
 fault sees the same images, in whatever order and by however many workers they are made.
@@ -16,8 +16,9 @@ from scipy import ndimage
 from data.base import DataError
 from data.greys import PAPER
 
-KINDS = ("none", "noise", "shape", "thesis", "flip")
+KINDS = ("none", "noise", "shape", "affine", "thesis", "flip")
 MOST_PEPPER, MOST_DEVIATION, MOST_STROKES = 0.01, 16.0, 3
+MOST_SHEAR, MOST_DEGREES, LEAST_SCALE, MOST_SCALE = 0.3, 3.0, 0.8, 1.2
 FOOTPRINTS = ((1, 2), (2, 1), (2, 2), (1, 3), (3, 1))  # height and width in pixels
 
 DRAWS = 9  # copies of which the one that differs most is shown
@@ -73,14 +74,51 @@ def thinned(grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     return locally(grey, np.minimum(thin, kept).astype(np.uint8), generator)
 
 
+def moved_by(grey: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Returns an image whose points are moved by a matrix (2, 2) of rows and columns about its middle: bilinear, uint8.
+
+    Its size is that of the box about the moved image, at least one pixel, so that no ink is cut off. What comes in is
+    as grey as the median of the image's outermost pixels.
+    """
+    shape = np.maximum(np.ceil(np.abs(matrix) @ grey.shape - 1e-6), 1).astype(int)
+    edges = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    back = np.linalg.inv(matrix)
+    start = (np.array(grey.shape) - 1) / 2 - back @ ((shape - 1) / 2)
+    moved = ndimage.affine_transform(
+        grey.astype(np.float32), back, start, tuple(shape.tolist()), order=1, mode="grid-constant",
+        cval=float(np.median(edges)),
+    )  # fmt: skip
+    return np.clip(np.rint(moved), 0, PAPER).astype(np.uint8)
+
+
+def affine_matrix(*, shear: float, degrees: float, height: float, width: float) -> np.ndarray:
+    """Returns the matrix (2, 2) of rows and columns that scales height and width, then moves each row to the left by
+    `shear` times how far it lies below the middle, so that ink leans to the right, then turns counterclockwise."""
+    cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array([[cosine, -sine], [sine, cosine]]) @ [[1, 0], [-shear, 1]] @ np.diag([height, width])
+
+
+def slanted(grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Returns an image of a word in a size of its own, sheared by up to 0.3 to each side, turned by up to 3 degrees,
+    0.8 to 1.2 times as high and as wide: as another hand might have written it."""
+    matrix = affine_matrix(
+        shear=generator.uniform(-MOST_SHEAR, MOST_SHEAR), degrees=generator.uniform(-MOST_DEGREES, MOST_DEGREES),
+        height=generator.uniform(LEAST_SCALE, MOST_SCALE), width=generator.uniform(LEAST_SCALE, MOST_SCALE),
+    )  # fmt: skip
+    return moved_by(grey, matrix)
+
+
 NOISES: tuple[Change, ...] = (peppered, stroked, grained)
 SHAPES: tuple[Change, ...] = (thickened, thinned)
+AFFINE: tuple[Change, ...] = (slanted,)  # of words alone, as the boxes of a form stay
 NAMES: dict[Change, str] = {
     peppered: "pepper", stroked: "strokes", grained: "Gaussian noise",
     thinned: "erosion (thinner ink, between two columns)", thickened: "dilation (thicker ink, between two columns)",
+    slanted: "slant, rotation and size (augment=affine alone)",
 }  # fmt: skip
 CHANGES: dict[str, tuple[tuple[Change, ...], ...]] = {
-    "none": (), "noise": (NOISES,), "shape": (SHAPES,), "thesis": (SHAPES, NOISES), "flip": (SHAPES, NOISES),
+    "none": (), "noise": (NOISES,), "shape": (SHAPES,), "affine": (AFFINE,),
+    "thesis": (SHAPES, NOISES), "flip": (SHAPES, NOISES),
 }  # fmt: skip
 
 
@@ -103,18 +141,27 @@ TURNS = {
 }  # fmt: skip
 
 
+def difference(one: np.ndarray, other: np.ndarray) -> int:
+    """Returns the sum of the differences of two images' pixels, with paper below and at the right of the smaller."""
+    height, width = np.maximum(one.shape, other.shape)
+    wide = [np.pad(own.astype(np.int16), ((0, height - own.shape[0]), (0, width - own.shape[1])), constant_values=PAPER)
+            for own in (one, other)]  # fmt: skip
+    return int(np.abs(wide[0] - wide[1]).sum())
+
+
 def strongest(change: Change, grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Returns the copy that differs most from an image, of `DRAWS` copies by one change."""
     copies = [change(grey, generator) for _ in range(DRAWS)]
-    return max(copies, key=lambda own: int(np.abs(own.astype(np.int16) - grey).sum()))
+    return max(copies, key=lambda own: difference(own, grey))
 
 
 @dataclass(frozen=True)
 class Augmentation:
     """Changes images for training.
 
-    kind: "none"; "noise": pepper, strokes or Gaussian noise; "shape": thicker or thinner ink; "thesis": both; "flip":
-    both, and forms are mirrored too. A mirrored word is another word, so images of words are never mirrored.
+    kind: "none"; "noise": pepper, strokes or Gaussian noise; "shape": thicker or thinner ink; "affine": images of
+    words alone are slanted, turned and scaled, and forms stay as they are; "thesis": noise and shape; "flip": these
+    two, and forms are mirrored too. A mirrored word is another word, so images of words are never mirrored.
     share: of the images that each of them changes. Raises DataError for another kind or share.
     """
 
@@ -133,12 +180,15 @@ class Augmentation:
         return np.random.default_rng([self.seed, epoch, number])
 
     def word(self, grey: np.ndarray, *, epoch: int, number: int) -> np.ndarray:
-        """Returns an image of a word, uint8 of the same shape. number: of the image in its part."""
+        """Returns an image of a word, uint8 of the same shape, with "affine" of another one. number: of the image in
+        its part."""
         return self.changed(grey, self.generator(epoch, number))
 
     def form(self, grey: np.ndarray, boxes: np.ndarray, *, epoch: int, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns a form, uint8 of the same shape, and its boxes, float32 (box, 4). number: of the form in its part."""
         generator = self.generator(epoch, number)
+        if self.kind == "affine":
+            return grey, boxes
         if self.kind == "flip":
             for turn in TURNS.values():
                 if generator.random() < 0.5:
@@ -154,7 +204,10 @@ class Augmentation:
 
     def each(self, grey: np.ndarray, boxes: np.ndarray | None) -> Iterator[tuple[str, np.ndarray, np.ndarray | None]]:
         """Gives the name of each change, a copy by it alone and the copy's boxes: to be looked at. A change by chance
-        is the strongest of `DRAWS`. boxes: of a form, float32 (box, 4); None for a word, which is never mirrored."""
+        is the strongest of `DRAWS`. boxes: of a form, float32 (box, 4), which is never slanted; None for a word, which
+        is never mirrored."""
+        if self.kind == "affine" and boxes is not None:
+            return
         generator = self.generator(0, 0)
         for change in (own for group in CHANGES[self.kind] for own in group):
             yield NAMES[change], strongest(change, grey, generator), boxes

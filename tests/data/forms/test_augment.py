@@ -1,4 +1,4 @@
-"""Changed copies: shape, range and boxes stay, mirrors undo themselves, and seed, epoch and number alone count."""
+"""Changed copies: shape (but of slanted words), range and boxes stay; only seed, epoch and number count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from data.forms.augment import (
     SHAPES,
     TURNS,
     Augmentation,
+    affine_matrix,
     left_right,
+    moved_by,
     thickened,
     thinned,
     up_down,
@@ -30,7 +32,8 @@ def test_shape_type_and_range_stay_and_the_original_is_untouched(kind: str) -> N
     before = FORM.copy()
     augmentation = Augmentation(kind, seed=1, share=1.0)
     copies = [augmentation.word(FORM, epoch=0, number=i) for i in range(20)]
-    assert all(copy.shape == FORM.shape and copy.dtype == np.uint8 for copy in copies)
+    assert all(copy.shape == FORM.shape or kind == "affine" for copy in copies)
+    assert all(copy.dtype == np.uint8 for copy in copies)
     np.testing.assert_array_equal(FORM, before)
     changed = [not np.array_equal(copy, FORM) for copy in copies]
     assert not any(changed) if kind == "none" else sum(changed) > 12
@@ -67,6 +70,57 @@ def test_words_are_never_mirrored_and_boxes_stay_without_a_mirror() -> None:
     assert len(turned) == 4
 
 
+def middles(grey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of an image with ink, and the mean column of the ink of each of them."""
+    ink = 255.0 - grey
+    rows = np.flatnonzero(ink.sum(1) > ink.sum(1).max() / 2)
+    return rows, (ink @ np.arange(grey.shape[1]))[rows] / ink.sum(1)[rows]
+
+
+@pytest.mark.parametrize(
+    ("shear", "degrees", "leans"),
+    [(0.3, 0.0, 0.3), (-0.2, 0.0, -0.2), (0.0, 3.0, -np.tan(np.radians(3))), (0.0, 0.0, 0.0)],
+)
+def test_an_upright_bar_leans_as_it_was_sheared_or_turned_and_none_of_its_ink_is_lost(
+    shear: float, degrees: float, leans: float
+) -> None:
+    bar = np.full((61, 41), 255, np.uint8)
+    bar[:, 19:22] = 0
+    moved = moved_by(bar, affine_matrix(shear=shear, degrees=degrees, height=1.0, width=1.0))
+    rows, columns = middles(moved)
+    upward, aside = np.polyfit(-rows, columns, 1)
+    assert upward == pytest.approx(leans, abs=0.01)
+    assert aside - upward * (moved.shape[0] - 1) / 2 == pytest.approx((moved.shape[1] - 1) / 2, abs=0.05)
+    assert (255.0 - moved).sum() == pytest.approx((255.0 - bar).sum(), rel=0.01)
+
+
+def test_height_and_width_are_scaled_and_paper_stays_as_grey_as_it_is() -> None:
+    grey = np.full((50, 100), 200, np.uint8)
+    grey[20:30, 40:60] = 0
+    moved = moved_by(grey, affine_matrix(shear=0.0, degrees=0.0, height=1.2, width=0.8))
+    assert moved.shape == (60, 80)
+    ink = (200.0 - moved) / 200
+    assert ink.max(1).sum() == pytest.approx(12, abs=0.5)
+    assert ink.max(0).sum() == pytest.approx(16, abs=0.5)
+    turned = moved_by(grey, affine_matrix(shear=0.3, degrees=3.0, height=1.0, width=1.0))
+    assert {int(turned[row, column]) for row in (0, -1) for column in (0, -1)} == {200}
+
+
+def test_slanted_words_are_drawn_within_bounds_and_again_the_same_and_forms_stay() -> None:
+    own = Augmentation("affine", seed=3, share=1.0)
+    words = {(e, i): own.word(FORM, epoch=e, number=i) for e in range(3) for i in range(6)}
+    for (epoch, number), word in reversed(words.items()):
+        again = Augmentation("affine", seed=3, share=1.0).word(FORM, epoch=epoch, number=number)
+        np.testing.assert_array_equal(again, word)
+        assert word.min() < 60  # the thick bar is there, whole
+    assert len({word.tobytes() for word in words.values()}) == len(words)
+    image, boxes = own.form(FORM, BOXES, epoch=0, number=0)
+    assert image is FORM
+    assert boxes is BOXES
+    assert not list(own.each(FORM, BOXES))
+    assert [name for name, *_ in own.each(FORM, None)] == ["slant, rotation and size (augment=affine alone)"]
+
+
 def test_ink_grows_and_shrinks_and_never_vanishes() -> None:
     thin = np.full((9, 30), 255, np.uint8)
     thin[4] = 100
@@ -96,7 +150,9 @@ def test_each_change_is_shown_alone_and_words_are_not_mirrored() -> None:
 
 
 def test_unknown_kinds_and_shares_are_refused() -> None:
-    with pytest.raises(DataError, match="augment=some is unknown; choose one of none, noise, shape, thesis, flip"):
+    with pytest.raises(
+        DataError, match="augment=some is unknown; choose one of none, noise, shape, affine, thesis, flip"
+    ):
         Augmentation("some")
     with pytest.raises(DataError, match=r"augment.share=1.5 must lie between 0 and 1"):
         Augmentation("noise", share=1.5)

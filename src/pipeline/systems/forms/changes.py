@@ -21,7 +21,10 @@ HEAD, TOP = 0.25, 0.5  # inches over a panel and over all
 
 
 def log_form_changes(here: Study, forms: FormImages, augmentation: Augmentation) -> None:
-    """Logs the first form with its boxes before and after each change, see `log_changes`."""
+    """Logs the first form with its boxes before and after each change, see `log_changes`, but where words alone are
+    changed."""
+    if augmentation.kind == "affine":
+        return
     form = forms.form(0)
     log_changes(here, "form", form.image, form.boxes, augmentation)
 

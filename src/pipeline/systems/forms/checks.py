@@ -26,6 +26,10 @@ PARTS_OF_NAMES = "data.vocabulary=parts data.least=3"  # on composed forms
 MIRRORS_NOTHING = (
     "forms.augment=flip: images of words are never mirrored, and no detector is trained; take forms.augment=thesis"
 )
+SLANTS_NOTHING = (
+    "forms.augment=affine: images of words alone are slanted, and no recogniser of them is trained; take "
+    "forms.augment=thesis"
+)
 
 
 def check(settings: FormsConfig) -> None:
@@ -39,8 +43,7 @@ def check(settings: FormsConfig) -> None:
     refuse_of_words(settings)
     if own.vocabulary is not None:
         check_vocabulary(settings, own.vocabulary)
-    if own.augment == "flip" and not (own.stage in ("segmentation", "data") or trains_both(settings)):
-        raise PipelineError(MIRRORS_NOTHING)
+    refuse_changes(settings)
     if settings.reader is not None:
         check_reader(settings)
         return
@@ -52,6 +55,15 @@ def check(settings: FormsConfig) -> None:
         refuse_words_of_strings(settings, recogniser_of(settings))
     if own.stage != "recognition" and not boxes_given(settings):
         check_detector(settings)
+
+
+def refuse_changes(settings: FormsConfig) -> None:
+    """Raises PipelineError for mirrors where no detector is trained, and for slant where no recogniser of words is."""
+    own = settings.forms
+    if own.augment == "flip" and not (own.stage in ("segmentation", "data") or trains_both(settings)):
+        raise PipelineError(MIRRORS_NOTHING)
+    if own.augment == "affine" and (own.stage == "segmentation" or settings.reader is not None):
+        raise PipelineError(SLANTS_NOTHING)
 
 
 def refuse_of_words(settings: FormsConfig) -> None:

@@ -21,7 +21,7 @@ GROUPS = {  # what a stage trains
 }
 BOXES = ("found", "truth")
 SCORED = ("words", "classes")
-AUGMENTS = ("none", "noise", "shape", "thesis", "flip")
+AUGMENTS = ("none", "noise", "shape", "affine", "thesis", "flip")
 ALPHABETS = ("texts", "alphanumeric")
 
 

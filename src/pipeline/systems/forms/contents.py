@@ -15,7 +15,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.host.errors import PipelineError
 from pipeline.job.study import Study, log_metrics
 from pipeline.settings.build import build
-from pipeline.systems.forms.checks import MIRRORS_NOTHING
+from pipeline.systems.forms.checks import MIRRORS_NOTHING, SLANTS_NOTHING
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.contents_figures import log_figures
 from pipeline.systems.forms.recognition.report import log_data as log_words
@@ -29,7 +29,7 @@ Data = HandwrittenForms | HandwrittenWords
 
 def load(settings: FormsConfig) -> Data:
     """Returns the data, cut as `size` says. Raises PipelineError where data= names neither forms nor images of words,
-    for a part of forms without what is scored, and for mirrored words."""
+    for a part of forms without what is scored, for mirrored words and for slanted forms."""
     data = build("data", settings.data, settings.extensions)
     if not isinstance(data, Data):
         raise PipelineError(
@@ -38,6 +38,8 @@ def load(settings: FormsConfig) -> Data:
         )
     if isinstance(data, HandwrittenWords) and settings.forms.augment == "flip":
         raise PipelineError(MIRRORS_NOTHING)
+    if isinstance(data, HandwrittenForms) and settings.forms.augment == "affine":
+        raise PipelineError(SLANTS_NOTHING)
     short = data.shortened(train=settings.size.sequences, held=settings.size.sequences)
     if isinstance(short, HandwrittenForms):
         check_boxes(short, settings.forms.scored)

@@ -33,7 +33,8 @@ def log_figures(settings: FormsConfig, data: HandwrittenForms | HandwrittenWords
         log_form_changes(here, data.parts["train"], every)
     else:
         log_all_words(here, data, augmentation)
-        log_changes(here, "word", data.parts["train"].image(0), None, every)
+        shown = augmentation if augmentation.kind == "affine" else every
+        log_changes(here, "word", data.parts["train"].image(0), None, shown)
 
 
 def log_all_forms(here: Study, data: HandwrittenForms, augmentation: Augmentation) -> None:

@@ -108,6 +108,10 @@ def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:
     for asked, said in (
         (("data=funsd",), "forms.stage=data takes images of forms or images of words: choose"),
         (("data=dhsd", "data.source=stand_in", "forms.augment=flip"), "forms.augment=flip: images of words are never"),
+        (
+            ("data=composed_forms", "data.source=stand_in", "forms.augment=affine"),
+            "forms.augment=affine: images of words",
+        ),
         (("tracking.register=mine",), "tracking.register: forms.stage=data makes no model; leave it out"),
     ):
         assert said in run_pipeline("recipe=forms", "forms.stage=data", "size=tiny", *asked).error

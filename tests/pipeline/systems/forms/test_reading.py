@@ -153,6 +153,16 @@ def test_a_word_is_shown_at_a_moved_box_where_that_has_frames_enough() -> None:
     assert cut.image(number, 12345).shape != words.image(number).shape
 
 
+def test_a_slanted_word_is_shown_where_it_has_frames_enough_and_else_as_it_is() -> None:
+    words = ComposedForms(forms=2, validation=1, test=1, height=96, width=128, layout="free", source="stand_in").load()
+    cut, slant = cut_out(words.parts["train"]), Augmentation("affine", seed=0, share=1.0)
+    slanted = slant.word(cut.image(0), epoch=5, number=0)
+    assert slanted.shape != cut.image(0).shape
+    for fits, shown in ((True, slanted), (False, cut.image(0))):
+        copies = Copies(cut, slant, None, lambda _, shape, fits=fits: fits and shape == slanted.shape)
+        assert torch.equal(copies(0, 5, 5), as_ink(shown))
+
+
 class Sizes:
     """Reads the width and height of an image."""
 

@@ -121,6 +121,10 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
         (("detector=east", "forms.scored=classes"), "East finds words alone; take forms.scored=words"),
         (("data=funsd",), "takes images of forms: choose data=composed_forms, forms_folder"),
         (("detector.stride=3",), "detector"),
+        (
+            ("forms.augment=affine",),
+            "forms.augment=affine: images of words alone are slanted, and no recogniser of them",
+        ),
         (("forms.moved=0.2",), "only a recogniser that reads forms learns from moved boxes"),
         (("dtype=float64",), "recipe=forms computes with dtype=float32"),
         (("data=forms_folder",), "data.path"),

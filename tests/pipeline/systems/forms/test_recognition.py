@@ -147,12 +147,13 @@ def test_a_language_model_that_makes_the_validation_part_worse_is_left_out(
     assert not tags
 
 
+@pytest.mark.parametrize("augment", ["affine", "thesis"])
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_changed_copies(
-    run_pipeline: Callable, client, tmp_path, monkeypatch
+    augment: str, run_pipeline: Callable, client, tmp_path, monkeypatch
 ) -> None:
     (tmp_path / "streets.txt").write_text("Ölweg\nAm Markt\nÖlweg\n", encoding="utf-8")
     asked = (*OWN, *SMALL_SEQ2SEQ, "tracking.detail=summary", "tracking.log_model=false", "recognition.batch=3",
-             f"forms.vocabulary={tmp_path / 'streets.txt'}")  # fmt: skip
+             f"forms.augment={augment}", f"forms.vocabulary={tmp_path / 'streets.txt'}")  # fmt: skip
     result = run_pipeline(*asked)
     assert result.status == 0
     assert "left out 1 of 3 texts (an earlier one says the same), the first 'Ölweg'" in result.out
@@ -359,8 +360,8 @@ def test_copies_of_images_are_no_more_images() -> None:
         ("forms_attention", (*SMALL_SEQ2SEQ, "forms.alphabet=alphanumeric"), ["attention", "equal weights"]),
         ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
          ["CTC 1, by patches"]),
-        ("forms_augmentation", ("forms.augment=none,thesis",),
-         ["crnn, language model", "crnn, language model, none"]),
+        ("forms_augmentation", ("forms.augment=none,affine,thesis",),
+         ["crnn, language model", "crnn, language model, affine", "crnn, language model, none"]),
         ("forms_ink", ("contender=ink/synthetic",), ["synthetic ink"]),
     ],
 )  # fmt: skip

@@ -85,6 +85,10 @@ def test_forms_are_images_of_their_texts_and_one_of_too_many_characters_is_named
     [
         (("forms.stage=segmentation",), "forms.stage=segmentation: a reader of whole forms finds no boxes"),
         (("forms.boxes=truth",), "forms.boxes=truth: a reader of whole forms finds no boxes"),
+        (
+            ("forms.augment=affine",),
+            "forms.augment=affine: images of words alone are slanted, and no recogniser of them",
+        ),
         (("forms.alphabet=alphanumeric",), "take forms.alphabet=texts, or reader=two_phase"),
         (("reader.height=20",), "reader: height=20 must be a multiple of 32"),
     ],

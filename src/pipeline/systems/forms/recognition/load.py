@@ -110,7 +110,8 @@ class Copies:
     """Gives training images, changed by an augmentation; the same image in the same turn is changed in the same way.
 
     moved: cuts the same words out of their forms at moved boxes; None leaves them as they are. fits: says whether an
-    image of such a shape has frames enough for the text of a word; where it has not, the word is shown as it is.
+    image of such a shape has frames enough for the text of a word; where it has not, at moved boxes or after an
+    augmentation that changes the shape, the word is shown as it is without that.
     """
 
     def __init__(
@@ -121,7 +122,9 @@ class Copies:
 
     def __call__(self, number: int, turn: int, epoch: int) -> Tensor:
         """Returns the ink of an image in a turn, which is an epoch, counted from 0 on."""
-        return as_ink(self.augmentation.word(self.cut(number, turn, epoch), epoch=turn, number=number))
+        cut = self.cut(number, turn, epoch)
+        changed = self.augmentation.word(cut, epoch=turn, number=number)
+        return as_ink(changed if changed.shape == cut.shape or self.fits(number, changed.shape) else cut)
 
     def cut(self, number: int, turn: int, epoch: int) -> np.ndarray:
         """Returns the image before the augmentation."""
