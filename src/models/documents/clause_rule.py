@@ -41,6 +41,7 @@ def within_clauses(words: Spelt) -> list[bool]:
 class NamedState:
     """Says which of some states a document names most often, of equals the one that it names first.
 
+    "West Virginia" does not name Virginia where both are known.
     states: their names. clauses: whether only those count that begin within 25 words behind "laws of", "governed",
     "construed" or "jurisdiction". most: how many words of a document are read, None for all. Nothing is learned.
     Raises ValueError for a name without a letter.
@@ -55,12 +56,19 @@ class NamedState:
         if empty is not None:
             raise ValueError(f"states: {empty!r} has no letter; give names of states")
 
+    def named(self, words: Spelt) -> Iterator[tuple[int, str]]:
+        """Yields where each name begins, and the name: long names first, and none within a longer one."""
+        taken = [False] * len(words)
+        for name in sorted(self.states, key=lambda name: -len(spelt(name))):
+            asked = spelt(name)
+            for place in places_of(words, asked):
+                if not any(taken[place : place + len(asked)]):
+                    yield place, name
+                    taken[place : place + len(asked)] = [True] * len(asked)
+
     def state(self, words: Sequence[str]) -> str | None:
         """Returns the state, None where none is named."""
         own = spelt(" ".join(words[: self.most]))
         near = within_clauses(own) if self.clauses else [True] * len(own)
-        named = sorted(
-            (place, name) for name in self.states for place in places_of(own, spelt(name)) if near[place]
-        )  # fmt: skip
-        counts = Counter(name for _, name in named)
+        counts = Counter(name for place, name in sorted(self.named(own)) if near[place])
         return max(counts, key=lambda name: counts[name]) if counts else None

@@ -35,6 +35,15 @@ def test_the_state_is_the_one_that_clauses_name() -> None:
         NamedState(("Ohio", "--"))
 
 
+def test_a_name_within_a_longer_one_is_not_named_and_stands_where_the_longer_one_is_not_known() -> None:
+    states, text = ("Virginia", "West Virginia"), words("governed by West Virginia, West Virginia and Virginia")
+    for order in (states, states[::-1]):
+        assert NamedState(order).state(text) == "West Virginia"
+        assert NamedState(order).state(words("construed in Virginia, West Virginia or Virginia")) == "Virginia"
+        assert NamedState(order).state(words("laws of West Virginia")) == "West Virginia"
+    assert NamedState(("Virginia",)).state(text) == "Virginia"
+
+
 def test_a_clause_reaches_twenty_five_words() -> None:
     text = ("a", "laws", "of", *["x"] * 30, "governed", "y")
     assert within_clauses(text) == [False] * 3 + [True] * 25 + [False] * 6 + [True]
