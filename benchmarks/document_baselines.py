@@ -3,7 +3,7 @@
 python benchmarks/document_baselines.py      where PIPELINE_DATA_ROOT has both
 
 Penalties are chosen on the validation part, everything is learned from the training part, and scores are of the test
-part. Rules learn nothing; the states that they know are those of the training part.
+part. Rules learn nothing; the states that they know are those of the training and validation part.
 """
 
 from __future__ import annotations

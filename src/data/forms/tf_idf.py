@@ -33,8 +33,8 @@ def highest(documents: Iterable[Iterable[str]], letters: frozenset[str], count: 
 
 
 def documents_of(root: str | None, *, source: str) -> list[tuple[str, ...]]:
-    """Returns the words of each document of the published training parts, of as many of both collections as are there;
-    none with source=stand_in. Raises DataError as `Published.find` does."""
+    """Returns the words of each document of all contracts of Kleister-NDA, and of FUNSD's training forms, of as many of
+    both collections as are there; none with source=stand_in. Raises DataError as `Published.find` does."""
     found = list[tuple[str, ...]]()
     if kleister.FILES.find(root, source=source) is not None:
         own = kleister.read_documents(kleister.FILES.folder_below(root) / kleister.BOXES)
