@@ -8,7 +8,8 @@ import pandas as pd
 
 from pipeline.compare.arms import apart, settings_in
 
-OF_DATA = ("data.", "data=")
+ALPHABET = "forms.alphabet="  # errors are of the texts that it leaves
+OF_DATA = ("data.", "data=", ALPHABET)
 CHOSEN = ("data", "contender")  # groups that the column `varied` leaves out
 GIVEN = "true boxes"  # in place of a detector's name
 OF_FOUND = ("forms.edges=", "forms.most_shared=")  # which mean nothing to these
@@ -23,16 +24,16 @@ class Told(NamedTuple):
     settings: list[str]
 
     def words(self) -> list[str]:
-        """Returns model, changes of images and settings as words. Settings of the data are left out."""
+        """Returns model, changes of images and settings as words. Those `of_data` are left out."""
         changed = [] if self.model == UNCHANGED else [self.augment]
         return [self.model, *changed, *self.of_models()]
 
     def of_models(self) -> list[str]:
-        """Returns the settings that are not of the data."""
+        """Returns the settings that are not `of_data`."""
         return [own for own in self.settings if not own.startswith(OF_DATA)]
 
     def of_data(self) -> list[str]:
-        """Returns the settings of the data."""
+        """Returns the settings of the data, and the alphabet of its true texts."""
         return [own for own in self.settings if own.startswith(OF_DATA)]
 
 
@@ -50,9 +51,9 @@ def told_by(job: dict[str, Any]) -> Told:
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with what alone tells them apart within their arm behind its name: the model, how images are
-    changed, and settings; settings of the data that differ among its jobs stand behind the name of the data. Of jobs
-    that are alike in all of these, as those in true boxes are for every detector, the first is kept. Column settings:
-    those in which jobs on the same data differ."""
+    changed, and settings; settings of the data that differ among its jobs, and alphabets, stand behind the name of the
+    data. Of jobs that are alike in all of these, as those in true boxes are for every detector, the first is kept.
+    Column settings: those in which jobs on the same data differ."""
     told = [told_by(job) for job in jobs.to_dict("records")]
     data = apart(jobs["data"], [own.of_data() for own in told])
     names = [", ".join([str(front), *more]) for front, more in zip(jobs["data"], data, strict=True)]
@@ -71,3 +72,10 @@ def said_of_repeats(jobs: Any, kept: Any) -> str:
     return f"{left} of {len(jobs)} jobs repeat others in all that tells jobs apart here, and are left out.\n\n" * bool(
         left
     )
+
+
+def said_of_alphabets(jobs: Any) -> str:
+    """Returns words about labelled jobs of unlike alphabets, "" where none are told apart by these."""
+    apart_by_it = jobs["data"].str.contains(f", {ALPHABET}", regex=False).any()
+    said = "Jobs of unlike forms.alphabet are compared apart, as their errors are of unlike true texts.\n\n"
+    return said if apart_by_it else ""

@@ -16,7 +16,7 @@ from pipeline.compare.panels import joined
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import said_of_seeds
 from pipeline.systems.forms.comparison import FORMS
-from pipeline.systems.forms.labels import labelled, said_of_repeats
+from pipeline.systems.forms.labels import labelled, said_of_alphabets, said_of_repeats
 from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.recognition import multirun as recognition
 from pipeline.systems.forms.segmentation import multirun as segmentation
@@ -48,9 +48,12 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
 
 
 def with_remarks(summary: Summary, every: Any, jobs: Any, sets: Sequence[str]) -> Summary:
-    """Returns a summary with words in front about jobs that repeat others and arms with unequal seeds. every: all jobs;
-    jobs: those that are compared. sets: what tells their sets apart."""
-    return summary._replace(text=said_of_repeats(every, jobs) + said_of_seeds(jobs, sets) + summary.text)
+    """Returns a summary with words in front about jobs that repeat others, alphabets and arms with unequal seeds.
+
+    every: all jobs; jobs: those that are compared. sets: what tells their sets apart.
+    """
+    said = said_of_repeats(every, jobs), said_of_alphabets(jobs), said_of_seeds(jobs, sets)
+    return summary._replace(text="".join(said) + summary.text)
 
 
 def rows_in(path: Path, columns: list[str] | None) -> pd.DataFrame:

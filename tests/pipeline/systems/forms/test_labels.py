@@ -6,7 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.compare.words import Summary
 from pipeline.systems.forms.labels import labelled, said_of_repeats
+from pipeline.systems.forms.multirun import with_remarks
 from pipeline.systems.forms.recognition.multirun import words_read
 
 UNITS = [f"recogniser.units={units}" for units in (64, 96)]
@@ -54,6 +56,21 @@ def test_settings_of_the_data_stand_behind_its_name() -> None:
     found = labelled(jobs)
     assert found["data"].tolist() == ["composed_forms, data.forms=200", "composed_forms, data.forms=400"]
     assert found["arm"].tolist() == ["r_fcn", "r_fcn"]  # each alone on its data
+
+
+def test_jobs_of_unlike_alphabets_are_apart_as_their_errors_are_of_other_texts() -> None:
+    jobs = jobs_of(*[("dhsd", "crnn", seed, "crnn", "thesis", f"forms.alphabet={alphabet}")
+                     for alphabet in ("texts", "alphanumeric") for seed in (0, 1)])  # fmt: skip
+    found = labelled(jobs)
+    assert found["data"].tolist() == [
+        f"dhsd, forms.alphabet={alphabet}" for alphabet in ("texts", "alphanumeric") for _ in "ab"
+    ]
+    assert set(found["arm"]) == {"crnn"}
+    said = "Jobs of unlike forms.alphabet are compared apart, as their errors are of unlike true texts.\n\n"
+    assert with_remarks(Summary({}, {}, "rest"), jobs, found, ("data",)).text == f"{said}rest"
+    alike = labelled(jobs[:2])
+    assert set(alike["data"]) == {"dhsd"}
+    assert with_remarks(Summary({}, {}, "rest"), jobs[:2], alike, ("data",)).text == "rest"
 
 
 def test_jobs_that_are_alike_count_once() -> None:
