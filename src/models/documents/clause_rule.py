@@ -41,10 +41,9 @@ def within_clauses(words: Spelt) -> list[bool]:
 class NamedState:
     """Says which of some states a document names most often, of equals the one that it names first.
 
-    "West Virginia" does not name Virginia where both are known.
-    states: their names. clauses: whether only those count that begin within 25 words behind "laws of", "governed",
-    "construed" or "jurisdiction". most: how many words of a document are read, None for all. Nothing is learned.
-    Raises ValueError for a name without a letter.
+    states: their names; West Virginia does not name Virginia where both are among them. clauses: whether only those
+    count that begin within 25 words behind "laws of", "governed", "construed" or "jurisdiction". most: how many words
+    of a document are read, None for all. Nothing is learned. Raises ValueError for a name without a letter.
     """
 
     states: tuple[str, ...]
