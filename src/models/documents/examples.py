@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from models.documents.predictor import CLASSES, TAGS
@@ -18,6 +19,7 @@ from models.runtime.seeding import generator
 from models.sequence.entities import OUTSIDE, follows
 
 TAG, LABEL = "tag", "label"  # columns
+EMPTY_LABEL = "its label is empty in some rows"
 Answer = tuple[str, ...] | str
 
 
@@ -88,12 +90,21 @@ def warn_of_missing_tags(documents: Sequence[Rows], cells: Sequence[Any]) -> Non
 
 
 def label_in(document: PageWords, cells: Sequence[Any]) -> str:
-    """Returns the class that all rows of a document give. Raises ValueError where they differ or give none."""
-    found = {str(cell) for cell in cells if cell is not None}
-    if len(found) != 1:
-        said = "two labels" if found else "no label"
-        raise ValueError(f"document {document.name}: it has {said}; give all its rows the same one")
+    """Returns the class that all rows of a document give. Raises ValueError where they differ or some give none."""
+    found = {label_text(cell) for cell in cells}
+    if found == {""} or len(found) > 1:
+        said = "it has two labels" if "" not in found else EMPTY_LABEL if len(found) > 1 else "it has no label"
+        raise ValueError(f"document {document.name}: {said}; give all its rows the same one")
     return found.pop()
+
+
+def label_text(cell: Any) -> str:
+    """Returns a cell's class without blanks at its ends, "" for an empty one, and a whole number without decimals: a
+    gap makes decimal numbers of a column."""
+    if is_empty(cell):
+        return ""
+    whole = isinstance(cell, (float, np.floating)) and float(cell).is_integer()
+    return f"{cell:.0f}" if whole else str(cell).strip()
 
 
 def examples_of_list(given: Any, answers: Any, task: str) -> list[Example]:
@@ -125,7 +136,7 @@ def check_tags(document: PageWords, tags: Answer) -> None:
 
 def check_label(document: PageWords, label: Any) -> None:
     """Raises ValueError for a label that is no text."""
-    if not isinstance(label, str) or not label:
+    if not isinstance(label, str) or not label.strip():
         raise ValueError(f"document {document.name}: its label {shown(label)} is no text; give the name of its class")
 
 

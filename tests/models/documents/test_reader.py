@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from models import DocumentReader
 from models.documents import reader
-from models.documents.examples import Example, split
+from models.documents.examples import Example, examples_in, split
 from models.documents.predictor import load_predictor
 from models.documents.tables import COLUMNS, documents_in, predicted_table
 from models.documents.training import tokens_for
@@ -306,6 +306,12 @@ def test_words_without_a_tag_among_others_that_have_o_are_counted(empty: Any) ->
         (TAGS_ALONE.assign(label="u"), "classes", r"there is one class alone; give documents of two at least"),
         (TAGS_ALONE.assign(label=range(28)), "classes", r"document d0: it has two labels; give all its rows the same"),
         (TAGS_ALONE.assign(label=None), "classes", r"document d0: it has no label; give all its rows the same one"),
+        (TAGS_ALONE.assign(label=" "), "classes", r"document d0: it has no label; give all its rows the same one"),
+        (
+            TAGS_ALONE.assign(label=["u", None, *["u"] * 26]),
+            "classes",
+            r"document d0: its label is empty in some rows; give all its rows the same one",
+        ),
         (TAGS_ALONE.assign(y1=-1), "tags", r"document d0, page 1, word 1 .*: it has a box whose second corner"),
         ([], "tags", r"answers must be a list with tags of each of 0 documents"),
         ("page", "tags", r"documents must be a table, or a list of PageWords; got 'page'"),
@@ -330,6 +336,19 @@ def test_a_reader_that_was_fitted_stays_when_fit_fails(fitted: DocumentReader) -
         DocumentReader().predict(table())
     with pytest.raises(ValueError, match="holds no saved model"):
         DocumentReader.load("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        ([1.0, 2.0], ["1", "2"]), (["1", "2"], ["1", "2"]), ([np.float32(1), 2], ["1", "2"]),
+        ([1.5, 1e20], ["1.5", "100000000000000000000"]), ([" a", "b "], ["a", "b"]), ([True, 0.0], ["True", "0"]),
+    ],
+)  # fmt: skip
+def test_classes_are_read_without_blanks_and_whole_numbers_without_decimals(cells: list[Any], read: list[str]) -> None:
+    own = table(2)
+    own["label"] = pd.Series([cells[name == "d1"] for name in own["document"]], dtype=object)
+    assert [each.answer for each in examples_in(own, None, "classes")] == read
 
 
 def test_held_out_documents_are_weighed_as_those_that_are_learned(monkeypatch: pytest.MonkeyPatch) -> None:
