@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +16,7 @@ from models.forms.images import as_ink
 from models.forms.placing import AS_FOUND, Placing
 from models.forms.reading_order import reading_order
 from models.forms.recognise.correction import Correction
+from models.forms.recognise.recogniser import CutReading
 from models.forms.scale import Scale, warn_of_scale
 from models.runtime.threads import threads_for
 
@@ -39,9 +41,9 @@ class Found(NamedTuple):
     order: its place among the words in reading order, from 0, and -1 for what is no word. box: x0, y0, x1, y1 in
     pixels. kind: of `CLASSES`, or `WHOLE` for a whole form. score: of the detector. text: what a word says, as it was
     corrected where that was asked for, "" of what is not read. probability: p(read | image), None of what is not read:
-    by CTC of all paths that say the text, by a decoder the product over its symbols and its end, by a word model its
-    share among the words. A language model has no part in it. read: the text as the recogniser has it, before it is
-    corrected.
+    by CTC of all paths that say the text, by a decoder the product over its symbols and its end, of a text that was
+    cut without an end, by a word model its share among the words. A language model has no part in it. read: the text
+    as the recogniser has it, before it is corrected.
     """
 
     order: int
@@ -126,16 +128,30 @@ class WholeReader:
         self, image: Any, least_score: float | None = None, *, vocabulary: bool = False, where: str = THE_FORM  # noqa: ARG002
     ) -> list[Found]:  # fmt: skip
         """Returns one row, of class `WHOLE` and of score 1, whose box is the form and whose text is all that was read;
-        none where nothing was. least_score and where are of no account: a form is brought to one height.
+        none where nothing was. least_score is of no account. where: what the form is called in warnings.
 
-        image: as of `FormReader.read`. Raises TypeError and ValueError as it does, and ValueError for a vocabulary.
+        image: as of `FormReader.read`. Warns of a text that came to no end. Raises TypeError and ValueError as it does,
+        and ValueError for a vocabulary.
         """
         if vocabulary:
             raise ValueError("this reader knows no vocabulary; leave vocabulary out")
-        ink = ink_of(image)
-        ((text, probability),) = self.recogniser.read_words([ink])
+        rows, cut = self.read_ink(ink_of(image))
+        if cut:
+            warnings.warn(
+                f"{where}: {len(rows[0].text)} characters were read without an end, and no more are written; the rest "
+                "may be missing: cut the form, or train with a larger number of characters",
+                stacklevel=2,
+            )
+        return rows
+
+    def read_ink(self, ink: Tensor) -> tuple[list[Found], bool]:
+        """Returns the rows of a form's ink (height, width), as `read` does, and whether the text came to no end."""
+        (read,) = self.recogniser.read_words([ink])
+        text, probability = read
         height, width = map(float, ink.shape)
-        return [Found(0, (0.0, 0.0, width, height), WHOLE, 1.0, text, float(probability), text)] if text else []
+        box = (0.0, 0.0, width, height)
+        rows = [Found(0, box, WHOLE, 1.0, text, float(probability), text)] if text else []
+        return rows, isinstance(read, CutReading)
 
 
 def refuse_score(least_score: float) -> None:

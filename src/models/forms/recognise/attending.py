@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from models.forms.images import Crops
-from models.forms.recognise.recogniser import Reading, Recogniser
+from models.forms.recognise.recogniser import CutReading, Reading, Recogniser
 from models.sequence.decoding import Rules, beam
 from models.sequence.masks import masked_mean, masked_softmax, present_steps
 
@@ -108,7 +108,7 @@ class AttentionRecogniser(Recogniser):
 
     def losses(self, crops: Crops, texts: Sequence[str]) -> dict[str, Tensor]:
         """Returns decoder_loss, −ln p of each text over the number of its characters; the mean over the texts. Raises
-        ValueError for a text of more symbols than are written at most."""
+        ValueError for a text that has more symbols, with its end, than are written at most."""
         symbols, memory = self.alphabet.encode(texts), self.remember(crops)
         refuse_longer(symbols, self.longest(memory).tolist())
         nats = self.nats(memory, symbols)
@@ -116,11 +116,15 @@ class AttentionRecogniser(Recogniser):
 
     def read(self, crops: Crops) -> list[Reading]:
         """Returns the text of the hypothesis of the beam with the best score, log p over its length as `beam` has it,
-        and its probability; with `beam=1` each symbol is the most probable one."""
+        and its probability; with `beam=1` each symbol is the most probable one. A text without an end is a
+        `CutReading`."""
         memory = self.remember(crops)
         rules = Rules(self.embedding.num_embeddings - 1, END, self.longest(memory))
         said = beam(self, memory, rules, size=self.settings.beam)
-        return [Reading(self.alphabet.decode(own.tokens.tolist()), math.exp(own.log_p)) for own in said]
+        return [
+            (Reading if own.finished else CutReading)(self.alphabet.decode(own.tokens.tolist()), math.exp(own.log_p))
+            for own in said
+        ]
 
     def start(self, memory: Memory) -> State:
         """Returns the state before the first symbol."""
@@ -141,11 +145,11 @@ class AttentionRecogniser(Recogniser):
 
 
 def refuse_longer(texts: Sequence[Sequence[int]], longest: Sequence[int]) -> None:
-    """Raises ValueError, naming the first, for a text of more symbols than are written at most: it could not be
-    read."""
+    """Raises ValueError, naming the first, for a text of more symbols than are written at most before its end: it could
+    not be read. longest: with the end."""
     for number, (symbols, most) in enumerate(zip(texts, longest, strict=True)):
-        if len(symbols) > most:
+        if len(symbols) >= most:
             raise ValueError(
-                f"text {number} has {len(symbols)} symbols, and of its image at most {most} are read; take wider "
+                f"text {number} has {len(symbols)} symbols, and of its image at most {most - 1} are read; take wider "
                 f"images, or a larger number of characters where one is set"
             )

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from models.forms.images import Crops, crops_of
+from models.forms.images import Crops, as_grey, crops_of
+from models.forms.reader import WholeReader
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.page_reader import ConvolveAttendSpell, PageNetwork
 
@@ -65,10 +66,19 @@ def test_it_learns_forms_by_heart_and_writes_no_more_than_is_set(
     made = SMALL.network(ALPHABET)
     learn(made, forms, TEXTS, steps=100, rate=0.01)
     assert [own.text for own in made.read_words(forms)] == TEXTS
+    whole, form = WholeReader(made), as_grey(forms[0])
+    made.settings = ConvolveAttendSpell(height=32, units=24, characters=len(TEXTS[0]))
+    assert whole.read(form)[0].text == TEXTS[0]  # without a warning
     made.settings = ConvolveAttendSpell(height=32, units=24, characters=2)
-    assert [own.text for own in made.read_words(forms)] == [text[:2] for text in TEXTS]
-    with pytest.raises(ValueError, match="text 0 has 8 symbols, and of its image at most 2 are read"):
-        made.losses(crops_of(forms, 32), TEXTS)
+    assert [own.text for own in made.read_words(forms)] == [text[:3] for text in TEXTS]
+    with pytest.warns(UserWarning, match=r"^form 7: 3 characters were read without an end, .* may be missing"):
+        assert whole.read(form, where="form 7")[0].text == TEXTS[0][:3]
+    for characters, refused in ((2, "text 0 has 8 symbols, and of its image at most 2 are read"), (7, "at most 7")):
+        made.settings = ConvolveAttendSpell(height=32, units=24, characters=characters)
+        with pytest.raises(ValueError, match=refused):
+            made.losses(crops_of(forms, 32), TEXTS)
+    made.settings = ConvolveAttendSpell(height=32, units=24, characters=8)
+    made.losses(crops_of(forms[:1], 32), TEXTS[:1])
 
 
 @pytest.mark.parametrize("wrong", [{"height": 48}, {"width": 8}, {"characters": 0}])

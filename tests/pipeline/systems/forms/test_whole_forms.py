@@ -31,6 +31,7 @@ def forms_like(*, train: int, held: int) -> HandwrittenForms:
     ).load()
 
 
+@pytest.mark.filterwarnings("ignore:.* characters were read without an end")  # after so little training
 def test_whole_forms_are_read_without_boxes_and_the_model_reads_the_same(
     run_pipeline: Callable, client, monkeypatch: pytest.MonkeyPatch, tmp_path
 ) -> None:

@@ -47,7 +47,7 @@ def sheet_of(reader: Reader, alphabet: Alphabet, form: Form, *, detect: bool) ->
     texts = [alphabet.spelt(form.texts[place]) for place in places.tolist()]
     true = [TrueWord(box, text) for box, text in zip(boxes, texts, strict=True)]
     if isinstance(reader, WholeReader):
-        return Sheet(form, true, {FOUND: reader.read(form.image)})
+        return Sheet(form, true, {FOUND: reader.read_ink(ink_of(form.image))[0]})
     known = torch.from_numpy(np.array(form.boxes[places], np.float32))
     given = Detections(known, torch.full((len(true),), WORD), torch.ones(len(true)))
     ink = ink_of(form.image)
