@@ -139,6 +139,15 @@ def test_goals_and_the_page_say_what_was_found() -> None:
     assert "learned routing beats" not in text  # no arm without it ran
 
 
+def test_the_best_arm_for_captions_is_chosen_among_jobs_that_learned_all_tasks_at_once() -> None:
+    """The nats on validation of the others are of the new tasks alone, and say nothing of German."""
+    later = jobs_of({"token+static": 0.5}, shots=256, adapt="all", old_equal=0.0)
+    both = pd.concat([jobs_of({"dense": 1.0}), later])
+    chosen = goals_of(both, pd.DataFrame(), pd.DataFrame())["goal"].tolist()
+    assert chosen == ["BLEU of de-en, best arm on validation (dense), at least 28"]
+    assert goals_of(later, pd.DataFrame(), pd.DataFrame()).empty
+
+
 def test_shares_of_what_all_numbers_gain_are_of_the_same_network_and_pairs() -> None:
     def of(adapt: str, shots: int, gain: float) -> pd.DataFrame:
         more = {"zero_shot_chrf": 10.0, "new_chrf": 10.0 + gain, "forgotten": 0.0, "old_equal": float(adapt != "all")}
