@@ -18,10 +18,12 @@ BESIDE = 1.02  # of the logarithmic axis, so that bars of arms do not hide each 
 
 
 def nats_by_arm(jobs: Any, means: Any, *, title: str) -> Figure:
-    """Draws nats a token of the test part, a panel per data set with a line per arm, those of least mean at the top."""
+    """Draws nats a token of the test part, a panel per data set with a line per arm, those of least mean at the top.
+    Where jobs learned tasks later, the axis says that theirs are of these alone."""
     names = [str(name) for name in means["data"].unique()]
     most = int(means.groupby("data", sort=False).size().max())
-    x = "test −log p of a target token (nats, mean over tasks)\ndots: jobs; bars: mean, 95 % t-interval over seeds"
+    over = " or ".join(sorted({"new tasks" if shots else "tasks" for shots in jobs["shots"]}, reverse=True))
+    x = f"test −log p of a target token (nats, mean over {over})\ndots: jobs; bars: mean, 95 % t-interval over seeds"
     figure, axes = new_panels(
         names, title, x=x, y="", grid=Grid(2, (WIDTH, HEAD + LINE * most), (MARGIN, MARGIN), "right")
     )

@@ -1,4 +1,5 @@
-"""How translators are compared: by −log p of a target token in nats, the mean over tasks."""
+"""How translators are compared: by −log p of a target token in nats, the mean over tasks, or over new ones alone where
+some are learned later."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ TRANSLATION = Comparison(
     metric=ERROR,
     chosen_by="validation_error",
     columns=columns,
-    label="test −log p of a target token (nats, mean over tasks)",
+    label="test −log p of a target token (nats, mean over tasks; few-shot: new ones)",
     words=("tag", "tasks", "low", "adapt"),
     sizes=("parameters", "parameters_active"),
     measured_by=("vocabulary.",),

@@ -16,6 +16,7 @@ CAPTION = (
     "Test part: mean ± standard deviation over seeds. *nats*: −log p of a target token, mean over tasks, with its 95 % "
     "interval over seeds. *active*: parameters that a token meets. *ms*: of an update, on the machine of these jobs."
 )
+LATER = "Of jobs that learned tasks later, nats are the mean over these alone."
 BY_TASK = (
     "BLEU, then chrF, ± standard deviation over seeds; in brackets the 95 % bootstrap interval over test sentences, "
     "mean over jobs. Below the arms: the source as it is (*copy*), the translation of the most similar training "
@@ -64,7 +65,7 @@ def page(tables: dict[str, pd.DataFrame]) -> str:
     means, tasks, thesis, fewshot, paired, bleu, goals = (
         tables[name] for name in ("means", "tasks", "thesis", "fewshot", "paired", "bleu", "goals")
     )
-    parts = [CAPTION]
+    parts = [f"{CAPTION} {LATER}" if len(fewshot) else CAPTION]
     for data in means["data"].unique():
         parts += [f"## {data}", markdown_table(arm_cells(means[means["data"] == data]))]
         own: Any = tasks[tasks["data"] == data]

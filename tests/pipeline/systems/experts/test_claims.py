@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from models.experts.scores import scores_of
-from pipeline.systems.experts.arm_figures import chrf_by_pairs, scores_by_task
+from pipeline.systems.experts.arm_figures import chrf_by_pairs, nats_by_arm, scores_by_task
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
@@ -209,6 +209,16 @@ def learned_by(whole: tuple[float, ...], own: tuple[float, ...]) -> pd.DataFrame
         jobs = jobs_of({"token+static": 1.0}, seeds=len(gains), **more)
         sides.append(jobs.assign(arm=f"token+static static-{adapt} pairs=256", new_chrf=10 + np.array(gains)))
     return pd.concat(sides)
+
+
+@pytest.mark.parametrize(("shots", "over"), [([0], "tasks"), ([256], "new tasks"), ([0, 256], "tasks or new tasks")])
+def test_nats_of_jobs_that_learned_tasks_later_are_said_to_be_of_these(shots: list[int], over: str) -> None:
+    more = {"zero_shot_chrf": 10.0, "new_chrf": 12.0, "forgotten": 0.0, "old_equal": 1.0}
+    jobs = pd.concat([jobs_of({"token+static": 1.0}, seeds=3, shots=own, adapt="all", **more) for own in shots])
+    figure = nats_by_arm(jobs, means_of(jobs), title="arms")
+    assert f"(nats, mean over {over})" in figure.get_supxlabel()
+    text = summary_of(jobs, paired_of(jobs), pd.DataFrame(), "arms").text
+    assert ("Of jobs that learned tasks later, nats are the mean over these alone." in text) == (max(shots) > 0)
 
 
 def test_the_interval_of_a_share_is_that_of_a_ratio_of_means() -> None:
