@@ -73,17 +73,18 @@ def scores_by_task(tasks: Any, *, title: str) -> Figure:
 
 
 def chrf_by_pairs(fewshot: Any, *, title: str) -> Figure:
-    """Draws chrF of new tasks against their training pairs, a line per way to learn them; bars are t-intervals over
-    seeds, from three on.
+    """Draws chrF of new tasks against their training pairs, a line per data set and way to learn them; bars are
+    t-intervals over seeds, from three on.
 
     fewshot: as `tables.fewshot_of` gives it.
     """
     x = "training pairs of a new task; bars: 95 % t-interval over seeds"
     figure, (panel,) = new_axes(title, x=x, y="chrF, mean over new tasks and seeds")
-    for index, (arm, own) in enumerate(fewshot.groupby("arm", sort=False)):
+    several = fewshot["data"].nunique() > 1
+    for index, ((data, arm), own) in enumerate(fewshot.groupby(["data", "arm"], sort=False)):
         rows = own.sort_values("pairs")
         places = rows["pairs"] * BESIDE**index
-        line(panel, index, places, rows["new_chrf"], str(arm))
+        line(panel, index, places, rows["new_chrf"], f"{data}: {arm}" if several else str(arm))
         sides = [rows["new_chrf"] - rows["new_chrf_low"], rows["new_chrf_high"] - rows["new_chrf"]]
         panel.errorbar(places, rows["new_chrf"], yerr=sides, fmt="none", ecolor=colour(index), capsize=CAP)
     panel.set_xscale("log")

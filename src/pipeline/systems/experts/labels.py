@@ -13,16 +13,18 @@ from pipeline.systems.experts.arms import idle, parts_of
 
 PAIRS = re.compile(r" pairs=\d+( \(asked \d+\))?(?= |$)")
 DATA, SEED, VARIANT, ASKED = "data.", "data.seed=", "experts.variant=", "fewshot.pairs="
+OF_DATA = (DATA, "vocabulary.pieces=")  # by which errors are not compared
 
 
 def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings of the data in the name of the data, and other settings in that of the arm, but
-    for those that are idle in it; `fewshot.pairs` is what there was of it. Arms stand in the order of routers and
-    adapters. The seed of the data is left out where it is that of the job in all jobs on them."""
+    for those that are idle in it; `fewshot.pairs` is what there was of it. `vocabulary.pieces` stands with the data, as
+    nats of unlike pieces are not compared. Arms stand in the order of routers and adapters. The seed of the data is
+    left out where it is that of the job in all jobs on them."""
     varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
     found = [settings_in(str(text)) for text in varied]
     dropped = seeds_are_one(jobs, found)
-    data = [[own for own in each if own.startswith(DATA) and not (drop and own.startswith(SEED))]
+    data = [[own for own in each if own.startswith(OF_DATA) and not (drop and own.startswith(SEED))]
             for each, drop in zip(found, dropped, strict=True)]  # fmt: skip
     named = jobs.assign(
         data=[", ".join([str(name), *own]) for name, own in zip(jobs["data"], data, strict=True)],
@@ -51,7 +53,7 @@ def label_of(arm: str, settings: list[str]) -> str:
     variant = next((own.removeprefix(VARIANT) for own in settings if own.startswith(VARIANT)), None)
     front = arm if variant in (None, arm) else f"{arm} {variant}"
     unread = idle(arm) if variant is None else ()
-    own = [one for one in settings if not one.startswith((DATA, VARIANT)) and one.partition("=")[0] not in unread]
+    own = [one for one in settings if not one.startswith((*OF_DATA, VARIANT)) and one.partition("=")[0] not in unread]
     return " ".join([front, *map(short, own)])
 
 

@@ -267,6 +267,32 @@ def test_jobs_on_other_drawn_data_are_no_seeds_of_one_arm() -> None:
     assert set(labelled(pd.concat(own))["data"]) == {"mt_small"}
 
 
+def test_arms_of_unlike_vocabularies_are_not_compared() -> None:
+    """Nats are of a piece, and more pieces are longer: dense has fewer nats of 500 pieces than token of 2000."""
+    factors = {500: {"dense": 0.5, "token": 0.4}, 2000: {"dense": 1.0, "token": 0.9}}
+    jobs = [jobs_of(own, varied=f"vocabulary.pieces={pieces}") for pieces, own in factors.items()]
+    named = labelled(pd.concat(jobs).assign(data="mt_small"))
+    assert named["arm"].unique().tolist() == ["dense", "token"]
+    data = [f"mt_small, vocabulary.pieces={pieces}" for pieces in (500, 2000)]
+    paired = paired_of(named)
+    assert paired.groupby("data").size().index.tolist() == sorted(data)
+    goals = goals_of(named, paired, pd.DataFrame())
+    asked = goals[goals["goal"].str.startswith("BLEU of de-en")].set_index("data")["goal"].to_dict()
+    assert asked == dict.fromkeys(data, "BLEU of de-en, best arm on validation (token), at least 28")
+    means = means_of(named).set_index(["data", "arm"])["jobs"].to_dict()
+    assert means == {(name, arm): 8 for name in data for arm in ("dense", "token")}
+
+
+def test_new_tasks_of_several_data_sets_are_lines_of_their_own() -> None:
+    more = {"zero_shot_chrf": 10.0, "new_chrf": 12.0, "forgotten": 0.0, "old_equal": 1.0, "adapt": "all"}
+    jobs = [jobs_of({"dense": 1.0}, seeds=3, shots=shots, varied=f"vocabulary.pieces={pieces}", **more)
+            for pieces in (500, 2000) for shots in (16, 256)]  # fmt: skip
+    named = labelled(pd.concat(jobs).assign(data="mt_small", arm="dense"))
+    (panel,) = chrf_by_pairs(fewshot_of(named), title="new").axes
+    words = {text.get_text() for text in panel.get_legend().get_texts()}
+    assert words == {f"mt_small, vocabulary.pieces={pieces}: dense" for pieces in (500, 2000)}
+
+
 def test_labels_leave_out_what_changes_nothing() -> None:
     varied = pd.DataFrame({
         "data": "ciphers", "arm": ["dense", "token"], "varied": "data.families=1, experts.top=1", "seed": 0,
