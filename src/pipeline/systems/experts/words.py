@@ -24,13 +24,13 @@ BY_TASK = (
 )
 SHOTS = (
     "chrF of the new tasks, mean over them and over seeds, before and after they were learned. Before (*zero shot*): "
-    "nothing is trained, but the embedding of a new task, where the arm has one, is chosen by its training pairs. "
-    "*pairs*: of a new task, the mean over them, which is less than was *asked* for where there are no more; *share of "
-    "all*: of what the same network gains when all of its numbers learn, a ratio of means with its 95 % interval over "
-    "seeds. It says nothing where the interval of that gain begins at 0 or below (*gain of all low*). *forgotten*: "
-    "nats a token of the old tasks, after less before; *old equal*: whether they are the same to the last bit. The "
-    "epoch that is kept has the least nats on all validation pairs of the new tasks. These can be many more than the "
-    "pairs that are learned from, and are no part of *pairs*."
+    "nothing is trained, but the embedding of a new task, or its static adapters, where the arm has these, are chosen "
+    "by its training pairs. *pairs*: of a new task, the mean over them, which is less than was *asked* for where there "
+    "are no more; *share of all*: of what the same network gains when all of its numbers learn, a ratio of means with "
+    "its 95 % interval over seeds. It says nothing where the interval of that gain begins at 0 or below (*gain of all "
+    "low*). *forgotten*: nats a token of the old tasks, after less before; *old equal*: whether they are the same to "
+    "the last bit. The epoch that is kept has the least nats on all validation pairs of the new tasks. These can be "
+    "many more than the pairs that are learned from, and are no part of *pairs*."
 )
 GOALS = (
     "Ratios of nats have the verdicts of the claims above, by p after Holm's adjustment and the interval. The other "

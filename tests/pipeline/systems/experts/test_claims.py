@@ -219,6 +219,7 @@ def test_nats_of_jobs_that_learned_tasks_later_are_said_to_be_of_these(shots: li
     assert f"(nats, mean over {over})" in figure.get_supxlabel()
     text = summary_of(jobs, paired_of(jobs), pd.DataFrame(), "arms").text
     assert ("Of jobs that learned tasks later, nats are the mean over these alone." in text) == (max(shots) > 0)
+    assert ("or its static adapters, where the arm has these, are chosen by its" in text) == (max(shots) > 0)
 
 
 def test_the_interval_of_a_share_is_that_of_a_ratio_of_means() -> None:
