@@ -55,7 +55,8 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
     iterations, learning_rate: of Adam on the marginal likelihood; each iteration takes all rows. Of all that training
     comes by, the greatest likelihood is kept. iterations=0 trains nothing.
     train_frequencies: whether the frequencies are trained too. With some thousands of rows a smaller count then does;
-    with some hundreds they fit the noise, and the standard deviations are far too small.
+    with some hundreds they fit the noise, and the standard deviations are far too small. `fit` warns of no more rows
+    than numbers that are trained: an entry for each input and frequency, a length-scale for each input, two variances.
     random_state: the seed of all that is drawn, a whole number, by which equal rows give equal numbers; a RandomState
     of NumPy, or None for its own, draws a seed in each `fit`.
 
@@ -232,15 +233,23 @@ class SSGPRegressor(RegressorMixin, BaseEstimator):
 
 
 def say_few_rows(rows: int, inputs: int, how: Learning) -> None:
-    """Warns where a length-scale for each of so many inputs and two variances are trained by no more rows than these
-    are."""
-    trained = inputs + 2
-    if how.iterations and rows <= trained:
-        warnings.warn(
-            f"{rows} rows are too few to train {inputs} length-scale{'s' * (inputs > 1)} and two variances by, so that "
-            f"the standard deviations mean little; give more than {trained} rows, or iterations=0",
-            stacklevel=3,
+    """Warns where a length-scale for each of so many inputs, two variances, and the entries of the frequencies where
+    these are trained too, are trained by no more rows than these numbers are."""
+    few = inputs + 2
+    trained = few + how.count * inputs * how.train_frequencies
+    if not how.iterations or rows > trained:
+        return
+    if rows <= few:
+        said = (
+            f"{inputs} length-scale{'s' * (inputs > 1)} and two variances by, so that the standard deviations mean "
+            f"little; give more than {few} rows, or iterations=0"
         )
+    else:
+        said = (
+            f"{trained} numbers by, {how.count} frequencies among them, so that the standard deviations are too small; "
+            f"give more than {trained} rows, a smaller count, or train_frequencies=False"
+        )
+    warnings.warn(f"{rows} rows are too few to train {said}", stacklevel=3)
 
 
 def say_suspect_columns(inputs: np.ndarray, names: Sequence[Any]) -> None:

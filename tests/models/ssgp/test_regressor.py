@@ -268,6 +268,22 @@ def test_too_few_rows_to_train_by_are_said() -> None:
     SSGPRegressor(count=5, iterations=0).fit(rows[:2], targets[:2])
 
 
+def test_too_few_rows_to_train_frequencies_by_are_said() -> None:
+    """Of 2 inputs 5 frequencies have 10 entries, beside 2 length-scales and 2 variances."""
+    rows, targets = np.random.default_rng(0).normal(size=(15, 2)), np.sin(np.arange(15.0))
+    trained = SSGPRegressor(count=5, iterations=2, train_frequencies=True)
+    for count in (5, 14):
+        words = (
+            f"^{count} rows are too few to train 14 numbers by, 5 frequencies among them, so that .* more than 14 rows"
+        )
+        with pytest.warns(UserWarning, match=words):
+            trained.fit(rows[:count], targets[:count])
+    with pytest.warns(UserWarning, match="^4 rows are too few to train 2 length-scales and two variances by"):
+        trained.fit(rows[:4], targets[:4])
+    trained.fit(rows, targets)
+    SSGPRegressor(count=5, iterations=0, train_frequencies=True).fit(rows[:14], targets[:14])
+
+
 def test_what_plain_values_cannot_tell_is_not_saved(tmp_path: Path) -> None:
     class Own(Iid):
         pass
