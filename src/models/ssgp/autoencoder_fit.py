@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from models.runtime.objective import Loss, descend
+from models.runtime.seeding import drawn, generator
 from models.ssgp.autoencoder import MixtureAutoencoder
 
 
@@ -76,10 +77,14 @@ def new_autoencoder(inputs: Tensor, *, latent: int, components: int, seed: int) 
     """
     if len(inputs) < 2:
         raise ValueError("the autoencoder needs at least two training rows; leave out the revisited arms")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with drawn(seed, "ssgp/autoencoder/weights"):
         model = MixtureAutoencoder(inputs=inputs.shape[1], rows=len(inputs), latent=latent, components=components)
     return model.to(inputs.device, inputs.dtype)
+
+
+def batch_generator(seed: int) -> torch.Generator:
+    """Returns the generator of that seed from which batches and noise are drawn: another than that of the weights."""
+    return generator(seed, "ssgp/autoencoder/batches")
 
 
 def train_autoencoder(
@@ -91,5 +96,5 @@ def train_autoencoder(
     """
     model = new_autoencoder(inputs, latent=latent, components=components, seed=seed).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
-    descend(EvidenceBound(model, inputs, training), optimizer, generator=torch.Generator().manual_seed(seed))
+    descend(EvidenceBound(model, inputs, training), optimizer, generator=batch_generator(seed))
     return model.eval()

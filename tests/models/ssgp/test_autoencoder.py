@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import permutations
+from itertools import combinations, permutations
 
 import pytest
 import torch
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
 
+from models.ssgp import autoencoder_fit
 from models.ssgp.autoencoder import MixtureAutoencoder, cluster_variances
 from models.ssgp.autoencoder_fit import Training, train_autoencoder
 from models.ssgp.mixture import Mixture
@@ -102,6 +103,23 @@ def test_the_separation_widens_the_sphere() -> None:
         trained = train_autoencoder(x, latent=4, components=8, training=SHORT._replace(beta=beta, steps=20), seed=0)
         radius.append(trained.radius.item())
     assert radius[1] > radius[0]
+
+
+def test_weights_are_drawn_from_another_generator_than_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of equal states the first batch would be drawn from the very numbers that the weights were."""
+    states = list[torch.Tensor]()
+
+    class Seen(autoencoder_fit.MixtureAutoencoder):
+        def __init__(self, **shape: int) -> None:
+            states.append(torch.get_rng_state())
+            super().__init__(**shape)
+
+    monkeypatch.setattr(autoencoder_fit, "MixtureAutoencoder", Seen)
+    monkeypatch.setattr(autoencoder_fit, "descend", lambda *_, generator: states.append(generator.get_state()))
+    for seed in (3, 4):
+        train_autoencoder(torch.ones(4, 2), latent=2, components=2, training=SHORT, seed=seed)
+    assert all(not torch.equal(one, other) for one, other in combinations(states, 2))
+    assert len(states) == 4
 
 
 def test_the_seed_alone_decides_and_the_global_generator_is_left_alone() -> None:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from models.numerics.signs import with_fixed_signs
 from models.ssgp.autoencoder import MixtureAutoencoder
-from models.ssgp.autoencoder_fit import EvidenceBound, Training, new_autoencoder
+from models.ssgp.autoencoder_fit import EvidenceBound, Training, batch_generator, new_autoencoder
 from models.ssgp.method import PointModel
 from pipeline.host.errors import said_of
 from pipeline.job import checkpoint
@@ -24,7 +24,7 @@ from pipeline.job.study import Study
 from pipeline.systems.ssgp.config import AutoencoderConfig, SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints, with_inputs
 
-VERSION = 1  # of how autoencoders are trained, raised where the same settings give another one
+VERSION = 2  # of how autoencoders are trained, raised where the same settings give another one
 CHECKPOINT_STEPS = 250
 
 
@@ -56,7 +56,7 @@ def fit_autoencoder(
         title="autoencoder",
     )  # fmt: skip
     loop = Fit(
-        EvidenceBound(model, inputs, training), how, generator=torch.Generator().manual_seed(seed),
+        EvidenceBound(model, inputs, training), how, generator=batch_generator(seed),
         measures=Measures(dict, refuse_taken_back), path=path,
     )  # fmt: skip
     loop.run()
