@@ -13,7 +13,7 @@ from pipeline.systems.experts.arms import idle, parts_of
 
 PAIRS = re.compile(r" pairs=\d+( \(asked \d+\))?(?= |$)")
 DATA, SEED, VARIANT, ASKED = "data.", "data.seed=", "experts.variant=", "fewshot.pairs="
-OF_DATA = (DATA, "vocabulary.pieces=")  # by which errors are not compared
+OF_DATA = (DATA, "vocabulary.pieces=", "vocabulary.prefix_space=")  # by which errors are not compared
 
 
 def labelled(jobs: Any) -> pd.DataFrame:

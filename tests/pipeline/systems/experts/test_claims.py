@@ -268,13 +268,14 @@ def test_jobs_on_other_drawn_data_are_no_seeds_of_one_arm() -> None:
     assert set(labelled(pd.concat(own))["data"]) == {"mt_small"}
 
 
-def test_arms_of_unlike_vocabularies_are_not_compared() -> None:
+@pytest.mark.parametrize(("key", "values"), [("pieces", (500, 2000)), ("prefix_space", ("False", "True"))])
+def test_arms_of_unlike_vocabularies_are_not_compared(key: str, values: tuple[object, ...]) -> None:
     """Nats are of a piece, and more pieces are longer: dense has fewer nats of 500 pieces than token of 2000."""
-    factors = {500: {"dense": 0.5, "token": 0.4}, 2000: {"dense": 1.0, "token": 0.9}}
-    jobs = [jobs_of(own, varied=f"vocabulary.pieces={pieces}") for pieces, own in factors.items()]
+    factors = {values[0]: {"dense": 0.5, "token": 0.4}, values[1]: {"dense": 1.0, "token": 0.9}}
+    jobs = [jobs_of(own, varied=f"vocabulary.{key}={value}") for value, own in factors.items()]
     named = labelled(pd.concat(jobs).assign(data="mt_small"))
     assert named["arm"].unique().tolist() == ["dense", "token"]
-    data = [f"mt_small, vocabulary.pieces={pieces}" for pieces in (500, 2000)]
+    data = [f"mt_small, vocabulary.{key}={value}" for value in values]
     paired = paired_of(named)
     assert paired.groupby("data").size().index.tolist() == sorted(data)
     goals = goals_of(named, paired, pd.DataFrame())
