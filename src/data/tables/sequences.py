@@ -128,6 +128,14 @@ def refuse_missing_groups(frame: pd.DataFrame, path: Path, group: str, passed: n
     raise DataError(f"{path}, column {group!r}, row {missing[0] + 2}: {told}")
 
 
+def rows_by_group(groups: pd.Series) -> dict[str, np.ndarray]:
+    """Returns by the name of each group, in order of appearance, the places (row,) of its rows in their order. Rows
+    without a group are in none."""
+    codes, labels = pd.factorize(groups)  # -1 is no group
+    _, *parts = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes + 1, minlength=1))[:-1])
+    return {str(label): rows for label, rows in zip(labels, parts, strict=True)}
+
+
 def warn_of_blank_lines(table: Table, path: Path) -> None:
     """Warns of blank lines between rows, which are steps without values where no group and no time says otherwise."""
     if table.blank.between:
@@ -157,8 +165,7 @@ def sequences_of(
         parts = {path.name.split(".")[0]: np.flatnonzero(~passed)}
     else:
         refuse_missing_groups(frame, path, group, passed)
-        codes, labels = pd.factorize(frame[group])
-        parts = {str(label): np.flatnonzero(codes == i) for i, label in enumerate(labels)}
+        parts = rows_by_group(frame[group])
     if not use.of_model:
         warn_of_spreads({label: values[rows] for label, rows in parts.items()}, path, columns, group)
     if time is None:

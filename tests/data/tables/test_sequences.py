@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from data.base import DataError, Sequences
 from data.files.table_files import TextFormat
 from data.split import split_sequences
 from data.tables.points import load as load_points
-from data.tables.sequences import load_table, read_new_sequences, read_sequences
+from data.tables.sequences import load_table, read_new_sequences, read_sequences, rows_by_group
 
 
 def frame(rows: int = 40) -> pd.DataFrame:
@@ -75,6 +76,24 @@ def test_groups_times_and_gaps_survive_the_file(data: st.DataObject, groups: lis
     assert set(by_name) == set(groups)
     for who, rows in table.groupby("who"):
         np.testing.assert_array_equal(by_name[str(who)][:, 0], rows["x"].to_numpy())
+
+
+@pytest.mark.parametrize("groups", [["b", "a", "b", None, "c", "a"], [2.0, np.nan, 1.0, 2.0], [None, None], []])
+def test_rows_of_a_group_keep_their_order_and_rows_without_one_are_in_none(groups: list) -> None:
+    expected: dict[str, list[int]] = {}
+    for row, label in enumerate(groups):
+        if not pd.isna(label):
+            expected.setdefault(str(label), []).append(row)
+    found = rows_by_group(pd.Series(groups))
+    assert list(found) == list(expected)
+    assert {name: rows.tolist() for name, rows in found.items()} == expected
+
+
+def test_the_time_for_groups_grows_with_the_rows_not_with_rows_by_groups() -> None:
+    groups = pd.Series(np.arange(200_000))
+    begun = time.process_time()
+    assert len(rows_by_group(groups)) == len(groups)
+    assert time.process_time() - begun < 3  # a comparison of all rows with each group takes some 8 seconds
 
 
 def test_dates_are_sorted_and_uneven_steps_are_said(tmp_path: Path) -> None:
