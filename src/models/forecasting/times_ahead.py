@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,36 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_times(column: pd.Series) -> pd.Index:
-    """Returns times as they came in a column: numbers, dates, or texts that are dates by ISO 8601.
+class NoZone(ValueError):
+    """Says that a date has no zone and others beside it have one."""
 
-    Raises ValueError, in one line, for anything else and for a time that is missing.
+
+def dates_in(column: pd.Series) -> pd.Series:
+    """Returns a column of dates, or of texts that are dates by ISO 8601; in UTC where these end in unequal offsets, as
+    they do across a change of clocks.
+
+    Raises ValueError for a text that is no date, and for one without a zone where others have one.
+    """
+    import pandas as pd
+
+    with suppress(ValueError):
+        return pd.to_datetime(column, format="ISO8601")
+    dates = pd.to_datetime(column, format="ISO8601", utc=True)
+    named = column[dates.notna()]
+    bare = next((text for text in named if pd.Timestamp(text).tz is None), None)
+    if bare is not None:
+        raise NoZone(
+            f"column {column.name}: {bare!r} has no zone, and other times have one; write it, as in "
+            "2024-01-31T12:00+01:00"
+        )
+    return dates
+
+
+def read_times(column: pd.Series) -> pd.Index:
+    """Returns times as they came in a column: numbers, dates, or texts that are dates by ISO 8601, see `dates_in`.
+
+    Raises ValueError, in one line, for anything else, for a time that is missing and for a date without a zone beside
+    others with one.
     """
     import pandas as pd
 
@@ -27,7 +54,9 @@ def read_times(column: pd.Series) -> pd.Index:
     if not (numbers or texts or pd.api.types.is_datetime64_any_dtype(column)):
         raise refused
     try:
-        times = pd.Index(column.astype(float) if numbers else pd.to_datetime(column, format="ISO8601"))
+        times = pd.Index(column.astype(float) if numbers else dates_in(column))
+    except NoZone:
+        raise
     except (ValueError, TypeError):
         raise refused from None
     if times.isna().any():

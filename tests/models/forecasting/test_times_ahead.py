@@ -24,6 +24,29 @@ def test_dates_go_on_by_their_step(given: list[str], later: list[str]) -> None:
     assert times_ahead([times], 2, as_texts=True) == [str(time) for time in pd.to_datetime(pd.Series(later))]
 
 
+@pytest.mark.parametrize(
+    ("given", "later"),
+    [
+        (["2024-03-31 00:00+01:00", "2024-03-31 01:00+01:00", "2024-03-31 03:00+02:00"], "2024-03-31 02:00:00+00:00"),
+        (["2024-10-27 01:00+02:00", "2024-10-27 02:00+02:00", "2024-10-27 02:00+01:00"], "2024-10-27 02:00:00+00:00"),
+        (["2024-03-31T00:00Z", "2024-03-31T03:00+02:00"], "2024-03-31 02:00:00+00:00"),
+    ],
+)
+def test_texts_across_a_change_of_clocks_go_on_in_utc(given: list[str], later: str) -> None:
+    assert times_ahead([read_times(pd.Series(given))], 1, as_texts=True) == [later]
+
+
+@pytest.mark.parametrize(
+    "given", [["2024-03-31T01:00+01:00", "2024-03-31T02:00"], ["2024-03-31T02:00", "2024-03-31T01:00Z"]]
+)
+def test_a_date_without_a_zone_beside_one_with_it_is_refused(given: list[str]) -> None:
+    said = (
+        "^column hour: '2024-03-31T02:00' has no zone, and other times have one; write it, as in 2024-01-31T12:00.01:00"
+    )
+    with pytest.raises(ValueError, match=said):
+        read_times(pd.Series(given, name="hour"))
+
+
 def test_working_days_but_for_holidays_go_on_as_such() -> None:
     given = pd.bdate_range("2024-03-01", "2024-05-10").drop(["2024-03-29", "2024-04-01"])
     for clocks in (given, given.tz_localize("Australia/Sydney")):
@@ -48,7 +71,10 @@ def test_numbers_go_on_and_a_single_time_has_no_step() -> None:
     assert times_ahead([read_times(pd.Series(["2026-01-01"]))], 2, as_texts=True) == [None, None]
 
 
-@pytest.mark.parametrize("wrong", [["soon"], [True], [None], ["2026-01-01", 3], [float("nan")], [{}]])
+@pytest.mark.parametrize(
+    "wrong",
+    [["soon"], [True], [None], ["2026-01-01", 3], [float("nan")], [{}], ["2026-01-01T00Z", "", "2026-01-01T01+01:00"]],
+)
 def test_what_is_no_time_is_refused_in_one_line(wrong: list) -> None:
     with pytest.raises(ValueError, match="column hour must hold a time in each row: 2026-01-31 12:00, or a number"):
         read_times(pd.Series(wrong, name="hour"))
