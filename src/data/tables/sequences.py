@@ -243,13 +243,22 @@ def refuse_taken(names: Sequence[str], time: str | None, file: Path) -> None:
         if name in names and name != time:
             raise DataError(
                 f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
-                "it, name it as group or as time, or leave it out of columns"
+                f"it, name it as {'time' if name == 'time' else 'group'}, or leave it out of columns"
             )
     for name, added in product(names, ADDED):
         if name + added in (*names, time):
             raise DataError(
                 f"{file}: {name + added!r} is what predictions of {name!r} are called; rename it, or leave it out"
             )
+
+
+def refuse_taken_time(path: str | None, time: str | None) -> None:
+    """Raises DataError for a column of times that is called as another column of every table of predictions."""
+    if time in TAKEN and time != "time":
+        raise DataError(
+            f"{path}: the column of times cannot be called {time!r}, which is a column of every table of predictions; "
+            "rename the column"
+        )
 
 
 def load_table(
@@ -274,6 +283,7 @@ def load_table(
     Raises DataError (one line: file, column, row) for what cannot be read or split.
     """
     group, time = column_name(group, "group"), column_name(time, "time")
+    refuse_taken_time(path, time)
     sequences, names, file = _read(path, TextFormat(delimiter, decimal), columns=columns, group=group, time=time)
     refuse_taken(names, time, file)
     parts = split_sequences(sequences, how=split, validation=validation, test=test, seed=seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -87,13 +86,6 @@ def test_rows_of_a_group_keep_their_order_and_rows_without_one_are_in_none(group
     found = rows_by_group(pd.Series(groups))
     assert list(found) == list(expected)
     assert {name: rows.tolist() for name, rows in found.items()} == expected
-
-
-def test_the_time_for_groups_grows_with_the_rows_not_with_rows_by_groups() -> None:
-    groups = pd.Series(np.arange(200_000))
-    begun = time.process_time()
-    assert len(rows_by_group(groups)) == len(groups)
-    assert time.process_time() - begun < 3  # a comparison of all rows with each group takes some 8 seconds
 
 
 def test_dates_are_sorted_and_uneven_steps_are_said(tmp_path: Path) -> None:
@@ -527,6 +519,13 @@ def test_names_that_tables_of_predictions_take_are_refused(tmp_path: Path, name:
     path.write_text(f"{name},x\n0,1\n1,2\n2,3\n")
     with pytest.raises(DataError, match=f"a feature cannot be called '{name}'"):
         load_table(path=str(path))
+
+
+@pytest.mark.parametrize("name", ["sequence", "step"])
+def test_a_column_of_times_that_tables_of_predictions_have_is_refused(tmp_path: Path, name: str) -> None:
+    said = f"t.csv: the column of times cannot be called '{name}', which is a .*; rename the column$"
+    with pytest.raises(DataError, match=said):
+        load_table(path=str(tmp_path / "t.csv"), time=name)
 
 
 @pytest.mark.parametrize("added", ["_predicted", "_lower", "_upper"])

@@ -12,7 +12,7 @@ import pandas as pd
 
 from data.base import Sequences
 from data.files.table_files import TextFormat
-from data.tables.sequences import read_new_sequences
+from data.tables.sequences import read_new_sequences, refuse_taken_time
 from data.tables.zones import in_zone, times_after_in, uneven_in, working_day_steps_in
 from models.forecasting.held_out import rows_seen
 from pipeline.host.atomic import written_whole
@@ -156,6 +156,8 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     """Reads the file with the model's columns, predicts in the model's own units, and writes NAME-predictions.csv."""
     refuse_several("recipe=predict")
     output = output_of(settings)
+    with of_section("data"):
+        refuse_taken_time(settings.data.path, settings.data.time)
     open_store(settings.tracking.uri, wait=settings.tracking.wait)
     model = load_model(settings.model.uri, most_rows=None, refuses_diverged=None)
     taken = {

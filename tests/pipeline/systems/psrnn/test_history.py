@@ -142,6 +142,18 @@ def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, clie
     assert "beam=2: this model forecasts; leave it out" in run_pipeline(*asked, "beam=2").error
 
 
+@pytest.mark.parametrize("name", ["sequence", "step"])
+def test_a_column_of_times_that_predictions_have_too_is_refused_before_a_model_is_loaded(
+    run_pipeline, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "t.csv"
+    pd.DataFrame({name: range(120), "x": np.sin(np.arange(120) / 4)}).to_csv(file, index=False)
+    said = f"t.csv: the column of times cannot be called '{name}', which is a column of every table of predictions"
+    named = (f"data.path={file}", f"data.time={name}")
+    for asked in (("data=table", "model=last_value"), ("recipe=predict", "model=runs:/none/model", "horizon=2")):
+        assert said in run_pipeline(*asked, *named).error
+
+
 def test_a_model_knows_which_column_had_the_groups_of_its_data(run_pipeline, client, tmp_path: Path) -> None:
     values = np.random.default_rng(0).normal(size=240)
     file, named = tmp_path / "t.csv", 'data.group="the shop"'
