@@ -36,6 +36,7 @@ from models.forecasting.forecaster import Forecaster, load_forecaster
 from models.runtime.whole_folder import folder_written_whole
 from pipeline.host.atomic import written_whole
 from pipeline.host.passwords import masked
+from pipeline.systems.psrnn.intervals import own_from
 from pipeline.tracking.store import open_store, tracking_uri
 
 SYNTHETIC = ("readout=skip", "readout.lags=4", "data.units={left: mm, right: mm}")  # a table of yours has the defaults
@@ -136,11 +137,20 @@ def load_trained(run_id: str) -> Trained:
     del section["_target_"]
     parts = load_table(**section)
     columns = list(parts.feature_names)
-    whole = read_sequences(section["path"], columns=columns, group=section["group"], time=section["time"])
+    how = {name: section[name] for name in ("group", "time", "delimiter", "decimal")}
+    whole = read_sequences(section["path"], columns=columns, **how)
     return Trained(f"runs:/{run_id}/model", forecaster, parts, whole)
 
 
 # 3. A backtest, and 4. intervals -------------------------------------------------------------------------------------
+
+
+def first_origin(forecaster: Forecaster, first: int) -> int:
+    """Rows before the first forecast: `first`, or as many as the model has to see before its forecasts are its own."""
+    wants = own_from(forecaster.model)
+    if wants > first:
+        print(f"the model's forecasts are its own after {wants} rows: the backtest begins there, not at {first}")
+    return max(first, wants)
 
 
 def rolled(forecaster: Forecaster, part: Sequences, name: str, *, first: int, horizon: int) -> BacktestResult:
@@ -148,8 +158,8 @@ def rolled(forecaster: Forecaster, part: Sequences, name: str, *, first: int, ho
     longest = int(part.lengths.max())
     if longest < first + horizon:
         raise ValueError(
-            f"the {name} part has {longest} rows, --first {first} and --horizon {horizon} need {first + horizon}; "
-            f"lower them, or raise data.{name}"
+            f"the {name} part has {longest} rows, {first} before the first forecast and --horizon {horizon} need "
+            f"{first + horizon}; lower --first (as far as the model allows) or --horizon, or raise data.{name}"
         )
     return backtest_forecaster(forecaster, part.to_arrays(), first=first, step=1, horizon=horizon)
 
@@ -230,7 +240,8 @@ def ask_server(uri: str, body: str, expected: pd.DataFrame) -> None:
 
 def write_results(folder: Path, trained: Trained, chosen: argparse.Namespace) -> pd.DataFrame:
     """Everything from the backtest to the request; returns the forecast."""
-    data, reach = trained.parts, {"first": chosen.first, "horizon": chosen.horizon}
+    data, first = trained.parts, first_origin(trained.forecaster, chosen.first)
+    reach = {"first": first, "horizon": chosen.horizon}
     ours = rolled(trained.forecaster, data.test, "test", **reach)
     errors = backtest_table(data, ours, rolled(last_value(trained.forecaster), data.test, "test", **reach))
     calibration = rolled(trained.forecaster, data.validation, "validation", **reach).residuals()

@@ -80,7 +80,7 @@ def check_request(request: dict, uri: str, folder: Path, store: Path) -> None:
     ("cell", "horizon", "message"),
     [
         ("twelve", "3", "column 'b', row 7: 'twelve' is not a finite number"),
-        ("12", "31", "the validation part has 40 rows, --first 10 and --horizon 31 need 41; lower them"),
+        ("12", "31", "the validation part has 40 rows, 10 before the first forecast and --horizon 31 need 41"),
     ],
 )
 def test_one_error_line_and_no_output(store, tmp_path: Path, cell: str, horizon: str, message: str) -> None:
@@ -95,3 +95,23 @@ def test_one_error_line_and_no_output(store, tmp_path: Path, cell: str, horizon:
     assert "features.count=5" in command
     assert "readout" not in command  # the settings of the synthetic table are not those of another one
     assert sorted(path.name for path in tmp_path.iterdir()) == [csv.name, "mlruns"]
+
+
+@pytest.mark.slow
+def test_a_table_with_decimal_commas_and_a_model_that_wants_a_season(store, tmp_path: Path) -> None:
+    assert store.is_dir()
+    random, season = np.random.default_rng(0), 24
+    values = 5 * np.sin(2 * np.pi * np.arange(ROWS) / season) + random.normal(size=ROWS)
+    csv = tmp_path / "table.csv"
+    pd.DataFrame({"load": values, "level": values**2}).to_csv(csv, index=False, sep=";", decimal=",")
+    result = ended(
+        example, str(SCRIPT), "--csv", str(csv), "--first", str(FIRST), "--horizon", str(HORIZON),
+        "data.delimiter=semicolon", "data.decimal=comma", "model=seasonal_naive", f"model.season={season}", "threads=1",
+        folder=tmp_path,
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert f"are its own after {season} rows: the backtest begins there, not at {FIRST}" in result.out
+    intervals = pd.read_csv(tmp_path / "forecast-from-csv" / "intervals.csv")
+    assert intervals["calibrated_on"].tolist() == [40 - season - h + 1 for h in (1, 2, 3)] * 2
+    forecast = pd.read_csv(tmp_path / "forecast-from-csv" / "forecast.csv")
+    np.testing.assert_allclose(forecast["load"], values[-season:][:HORIZON], rtol=1e-9)
