@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from data.base import Sequences, Standardiser, is_constant
-from data.tables import spreads, times
+from data.tables import digit_dates, spreads, times
 from data.tables.working_days import working_day_steps
 from models.forecasting import times_ahead, training
 from models.forecasting.estimators import unlike_series
@@ -106,3 +106,15 @@ def test_series_of_unlike_spread_are_told_alike(size: float, wide: int) -> None:
 def test_spreads_beyond_the_largest_number_are_no_numbers_in_silence() -> None:
     parts = [1e200 * np.random.default_rng(seed).normal(size=(50, 1)) for seed in range(2)]
     assert [told.narrow_series(parts) for told in (spreads, unlike_series)] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [[20240130, 20240131, 20240201], [202411, 202412, 202501], [20240131, 20240132, 20240201], [1, 2, 3],
+     [17991231, 18000101, 18000102], [220012, 220101, 220102], [20240131.5, 20240201, 20240202]],
+)  # fmt: skip
+def test_numbers_are_read_as_dates_alike(numbers: list[float]) -> None:
+    ours, theirs = digit_dates.dates_of_digits(np.array(numbers, dtype=float)), times_ahead.dates_of_digits
+    found = theirs(pd.Index(numbers, dtype=float))
+    assert (ours is None) == (found is None)
+    assert ours is None or list(pd.DatetimeIndex(ours)) == list(found if found is not None else [])

@@ -176,6 +176,11 @@ class Dataset:
     def parts(self) -> dict[str, Sequences]:
         return {"train": self.train, "validation": self.validation, "test": self.test}
 
+    @property
+    def dated(self) -> bool | None:
+        """Returns whether the times of the rows are dates; None where they are not known."""
+        return self.train.times[0].dtype.kind == "M" if self.train.times else None
+
     def shortened(self, *, sequences: int | None, steps: int | None) -> Dataset:
         parts = {k: part.shortened(sequences=sequences, steps=steps) for k, part in self.parts.items()}
         whole = steps is None or all(bool((part.lengths <= steps).all()) for part in self.parts.values())

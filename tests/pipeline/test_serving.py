@@ -356,6 +356,22 @@ def test_the_times_of_the_rows_go_on_in_the_answer(kind: str, logged: str, monke
 
 
 @pytest.mark.parametrize("kind", ["plain", "strict"])
+def test_numbers_go_on_as_dates_where_the_training_data_had_dates(kind: str, logged: str, monkeypatch) -> None:
+    app = application(logged, kind, monkeypatch, time="day", dates=True)
+    columns = [*NAMES, "day"]
+
+    def asked(*days: int) -> tuple[int, dict]:
+        table = {"columns": columns, "data": [[*ROW, day] for day in days]}
+        return in_process(app, {"dataframe_split": table, "params": {"horizon": 2}})
+
+    found = [row["day"] for row in asked(20240130, 20240131)[1]["predictions"]]
+    assert found == ["2024-02-01 00:00:00", "2024-02-02 00:00:00"]
+    assert [row["day"] for row in asked(20240131)[1]["predictions"]] == [None, None]
+    status, answer = asked(7, 8)
+    assert (status, "column day holds numbers, and the training data had dates" in answer["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("kind", ["plain", "strict"])
 def test_intervals_are_bounds_beside_every_column(kind: str, logged: str, monkeypatch) -> None:
     """19 residuals 1, 2, … 19 one step ahead and twice that two steps ahead: of 0.9 the radii are 18 and 36."""
     app = application(logged, kind, monkeypatch)

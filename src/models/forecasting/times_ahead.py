@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+DIGITS = {"%Y%m%d": 10_000, "%Y%m": 100}  # how a date is written as a number, and what its year is multiplied by
+FIRST_YEAR, LAST_YEAR = 1800, 2200
+
+
 class NoZone(ValueError):
     """Says that a date has no zone and others beside it have one."""
 
@@ -40,11 +44,28 @@ def dates_in(column: pd.Series) -> pd.Series:
     return dates
 
 
-def read_times(column: pd.Series) -> pd.Index:
+def dates_of_digits(numbers: pd.Index) -> pd.DatetimeIndex | None:
+    """Returns numbers as dates where each has the digits of a day (20240131) or each those of a month (202401) from
+    1800 to 2200; None for other numbers."""
+    import pandas as pd
+
+    for form, factor in DIGITS.items():
+        years = numbers // factor
+        if not (numbers % 1 == 0).all() or years.min() < FIRST_YEAR or years.max() > LAST_YEAR:
+            continue
+        dates = pd.DatetimeIndex(pd.to_datetime(numbers.astype(int).astype(str), format=form, errors="coerce"))
+        if not dates.hasnans:
+            return dates
+    return None
+
+
+def read_times(column: pd.Series, *, dates: bool | None = None) -> pd.Index:
     """Returns times as they came in a column: numbers, dates, or texts that are dates by ISO 8601, see `dates_in`.
 
-    Raises ValueError, in one line, for anything else, for a time that is missing and for a date without a zone beside
-    others with one.
+    dates: whether the times of the training data were dates; numbers are then read as `dates_of_digits`. None where it
+    is not known.
+    Raises ValueError, in one line, for anything else, for a time that is missing, for a date without a zone beside
+    others with one and for numbers that are no dates where these are wanted.
     """
     import pandas as pd
 
@@ -61,7 +82,14 @@ def read_times(column: pd.Series) -> pd.Index:
         raise refused from None
     if times.isna().any():
         raise refused
-    return times
+    if not (numbers and dates):
+        return times
+    days = dates_of_digits(times)
+    if days is None:
+        raise ValueError(
+            f"column {column.name} holds numbers, and the training data had dates; send texts as 2024-01-31"
+        )
+    return days
 
 
 def refuse_disorder(times: Any) -> None:

@@ -47,6 +47,30 @@ def test_a_date_without_a_zone_beside_one_with_it_is_refused(given: list[str]) -
         read_times(pd.Series(given, name="hour"))
 
 
+@pytest.mark.parametrize(
+    ("given", "later"),
+    [
+        ([20240130, 20240131], "2024-02-01 00:00:00"),
+        ([20240129.0, 20240130.0, 20240131.0], "2024-02-01 00:00:00"),
+        ([202411, 202412], "2025-01-01 00:00:00"),
+        ([202411, 202412, 202501], "2025-02-01 00:00:00"),
+    ],
+)
+def test_numbers_are_dates_where_the_training_data_had_dates(given: list, later: str) -> None:
+    assert times_ahead([read_times(pd.Series(given), dates=True)], 1, as_texts=True) == [later]
+    for known in (False, None):
+        assert read_times(pd.Series(given), dates=known).tolist() == given
+
+
+@pytest.mark.parametrize(
+    "given", [[1, 2], [20240131, 20240132], [20240131, 202401], [1.7e12, 1.8e12], [202411.5], [np.inf]]
+)
+def test_numbers_that_are_no_dates_are_refused_where_the_training_data_had_dates(given: list) -> None:
+    said = "^column day holds numbers, and the training data had dates; send texts as 2024-01-31$"
+    with pytest.raises(ValueError, match=said):
+        read_times(pd.Series(given, name="day"), dates=True)
+
+
 def test_working_days_but_for_holidays_go_on_as_such() -> None:
     given = pd.bdate_range("2024-03-01", "2024-05-10").drop(["2024-03-29", "2024-04-01"])
     for clocks in (given, given.tz_localize("Australia/Sydney")):

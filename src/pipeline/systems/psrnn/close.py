@@ -21,7 +21,7 @@ def close(
     settings: PsrnnConfig, job: Job, dataset: Dataset, trained: Trained, evaluated: Evaluated, study: Study
 ) -> str:
     """Logs description and model; returns what is printed at the end."""
-    from pipeline.systems.psrnn.servable import trained_model
+    from pipeline.systems.psrnn.servable import DATES, GROUP, REFIT, TIME, trained_model
     from pipeline.tracking.model import how_to_predict, keep_model
 
     run, (measured, season, forecaster, diverged) = study.run, evaluated
@@ -38,10 +38,8 @@ def close(
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
     readout = "" if lags is None else plain("readout", job.choices.get("readout") or "")
     run.tags({"validation_mse": repr(trained.validation_mse), "readout": readout})
-    kept = trained_model(
-        forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, time=dataset.time_name,
-        group=dataset.group_name, refit=refit,
-    )  # fmt: skip
+    notes = {TIME: dataset.time_name, GROUP: dataset.group_name, DATES: dataset.dated, REFIT: refit}
+    kept = trained_model(forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, notes)
     uri = keep_model(run, kept, settings.tracking, FORECASTS)
     if not study.full:
         test = "" if settings.compare.figure == "trials" else f", {evaluation.mse():.4g} on test"

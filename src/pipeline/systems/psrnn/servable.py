@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +21,11 @@ from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 
 SERVED = Path(__file__).with_name("served.py")
 TIME, GROUP = "time.json", "group.json"  # beside the saved parameters: the name of the column of times, of groups
-REFIT = "refit.json"  # beside them, of a model that was refitted: what is said of it
+DATES, REFIT = "dates.json", "refit.json"  # whether the times are dates; what is said of a model that was refitted
 EXAMPLE_ROWS = 10
 MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one answer, unless it is told otherwise
+
+Notes = Mapping[str, str | bool | None]
 
 
 def signature(feature_names: Sequence[str]) -> ModelSignature:
@@ -57,7 +61,13 @@ def servable(parameters: Path) -> Servable:
             "group": noted_in(parameters, GROUP),
             **({} if refit is None else {"refit": refit}),
         },
-        model_config={"most_rows": MOST_ROWS, "refuses_diverged": True, "own_module": own, "time": time},
+        model_config={
+            "most_rows": MOST_ROWS,
+            "refuses_diverged": True,
+            "own_module": own,
+            "time": time,
+            "dates": noted_in(parameters, DATES),
+        },
     )
 
 
@@ -66,29 +76,26 @@ def example_frame(values: np.ndarray, feature_names: Sequence[str]) -> pd.DataFr
     return pd.DataFrame(values, columns=list(feature_names)).assign(sequence="a")
 
 
-def save(forecaster: Forecaster, notes: Mapping[str, str | None], folder: Path) -> None:
-    """Writes the forecaster into an existing folder, and the notes that there are. These are the columns of times and
-    of groups of its data, and what is said of a refitted model. notes: by `TIME`, `GROUP` and `REFIT`."""
+def save(forecaster: Forecaster, notes: Notes, folder: Path) -> None:
+    """Writes the forecaster into an existing folder, and the notes that there are."""
     save_forecaster(forecaster, folder)
     for file, note in notes.items():
         if note is not None:
             (folder / file).write_text(json.dumps(note), encoding="utf-8")
 
 
-def noted_in(folder: Path, name: str) -> str | None:
-    """Returns what `save` wrote under `TIME`, `GROUP` or `REFIT`; None where there was nothing to write, or it was not
-    noted yet."""
+def noted_in(folder: Path, name: str) -> Any:
+    """Returns what `save` wrote under `TIME`, `GROUP`, `DATES` or `REFIT`; None where there was nothing to write, or it
+    was not noted yet."""
     file = folder / name
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
 def trained_model(
-    forecaster: Forecaster, rows: np.ndarray, error: float, *, time: str | None = None, group: str | None = None,
-    refit: str | None = None,
-) -> TrainedModel:  # fmt: skip
+    forecaster: Forecaster, rows: np.ndarray, error: float, notes: Notes = MappingProxyType({})
+) -> TrainedModel:
     """Returns a forecaster as it is kept. rows: (time, feature) in the data's own units, of which the first are its
-    example; error: of the validation part; time, group: the columns of times and of groups of its data, if they had
-    any; refit: what is said of a model that was refitted."""
+    example; error: of the validation part. notes: the columns of times (by `TIME`) and of groups (`GROUP`) of its data,
+    whether the times are dates (`DATES`), and what is said of a model that was refitted (`REFIT`), if known."""
     example = example_frame(rows[:EXAMPLE_ROWS], forecaster.feature_names)
-    notes = {TIME: time, GROUP: group, REFIT: refit}
     return TrainedModel(partial(save, forecaster, notes), servable, example, error)

@@ -177,6 +177,7 @@ class ServedForecaster(PythonModel):
         self.most_rows = checked_bound(settings.get("most_rows"))
         self.refuses_diverged = bool(settings.get("refuses_diverged", True))
         self.time: str | None = settings.get("time")  # name of the column of times; None: the training data had none
+        self.dates: bool | None = settings.get("dates")  # whether these times were dates; None: not known
         own = settings.get("own_module")  # whose source travelled with the model
         parameters = Path(context.artifacts["parameters"])
         self.forecaster = load_forecaster(parameters, extensions=[own] if own else [])
@@ -228,9 +229,10 @@ class ServedForecaster(PythonModel):
         for name in self.columns_of_times(frame):
             column: Any = frame[name]
             try:
-                times, ends = read_times(column)[order], [0, *np.cumsum(np.bincount(codes))]
+                times, ends = read_times(column, dates=self.dates)[order], [0, *np.cumsum(np.bincount(codes))]
                 own = [times[start:end] for start, end in pairwise(ends)]
-                later[name] = times_ahead(own, horizon, as_texts=isinstance(column.iloc[0], str))
+                as_texts = isinstance(times, pd.DatetimeIndex) and column.dtype.kind != "M"
+                later[name] = times_ahead(own, horizon, as_texts=as_texts)
             except ValueError as error:
                 raise BadRequest(str(error)) from error
         return later

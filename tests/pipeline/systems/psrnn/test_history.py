@@ -139,6 +139,9 @@ def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, clie
     told = f"without times: the model's data had a column 'the hour'; if this file has it, '{named}' adds the times"
     assert (told in without.out, told in given.out) == (True, False)
     assert pd.read_csv(output)["the hour"].tolist() == ["2024-01-06 00:00:00", "2024-01-06 01:00:00"]
+    rows = pd.DataFrame({"x": [0.1, 0.2], "the hour": [20240130, 20240131]})
+    answer = load_model(f"runs:/{run.info.run_id}/model").predict(rows, params={"horizon": 1})
+    assert answer["the hour"].tolist() == ["2024-02-01 00:00:00"]
     assert "beam=2: this model forecasts; leave it out" in run_pipeline(*asked, "beam=2").error
 
 
