@@ -21,7 +21,7 @@ from models.baselines.subspace import (
     steady_gain,
     window_moment,
 )
-from models.forecasting.filtering import filter_sequences, scored_steps
+from models.forecasting.filtering import FiltersObserved, filter_sequences, scored_steps
 from models.forecasting.forecaster import Forecaster, load_forecaster, save_forecaster
 from models.forecasting.rolling import roll
 from models.numerics.ridge import masked_mse
@@ -131,6 +131,34 @@ def test_gaps_in_training_and_in_filtering() -> None:
     test = part_of(simulate(4, 1000, seed=2), missing=0.1)
     model = fit_kalman(train, orders=[2], block=3)[2]
     assert error(model, test) < 1.02 * error(oracle(), test)
+
+
+class StepByStep:
+    """A filter with what filters step by step alone."""
+
+    def __init__(self, model: Kalman) -> None:
+        self.initial_state, self.predict, self.update = model.initial_state, model.predict, model.update
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("rows", [1, 2, 200])
+@torch.no_grad()
+def test_observed_stretches_are_filtered_at_once_as_step_by_step(
+    rows: int, dtype: torch.dtype, tolerance: float
+) -> None:
+    """Of several series, without gaps and with them; the first is whole in both."""
+    model = build_kalman(StateSpace(TRANSITION, true_gain(), READOUT), normal(3, seed=8), None)
+    model.initial.copy_(normal(2, seed=9))
+    model = model.to(dtype)
+    assert isinstance(model, FiltersObserved)
+    values = simulate(4, rows, seed=10).to(dtype)
+    gaps = torch.ones(values.shape, dtype=torch.bool)
+    gaps[1, :3] = gaps[2:, 50:53, 1] = gaps[3, 90:] = False
+    for mask in (torch.ones_like(gaps), gaps):
+        found, expected = (filter_sequences(one, values, mask) for one in (model, StepByStep(model)))
+        for name in ("predictions", "filled"):
+            torch.testing.assert_close(getattr(found, name), getattr(expected, name), rtol=tolerance, atol=tolerance)
+        torch.testing.assert_close(found.states[0], expected.states[0], rtol=tolerance, atol=tolerance)
 
 
 def test_a_gap_is_the_same_as_two_sequences() -> None:
