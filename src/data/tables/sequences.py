@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -128,7 +128,7 @@ def refuse_missing_groups(frame: pd.DataFrame, path: Path, group: str, passed: n
     raise DataError(f"{path}, column {group!r}, row {missing[0] + 2}: {told}")
 
 
-def rows_by_group(groups: pd.Series) -> dict[str, np.ndarray]:
+def rows_by_group(groups: Any) -> dict[str, np.ndarray]:
     """Returns by the name of each group, in order of appearance, the places (row,) of its rows in their order. Rows
     without a group are in none."""
     codes, labels = pd.factorize(groups)  # -1 is no group

@@ -44,7 +44,7 @@ def dates_in(column: pd.Series) -> pd.Series:
     return dates
 
 
-def dates_of_digits(numbers: pd.Index) -> pd.DatetimeIndex | None:
+def dates_of_digits(numbers: Any) -> pd.DatetimeIndex | None:
     """Returns numbers as dates where each has the digits of a day (20240131) or each those of a month (202401) from
     1800 to 2200; None for other numbers."""
     import pandas as pd
