@@ -100,7 +100,7 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
         f"error ratio {ratio}, 95 % interval {low_high}, {pairs} pairs",
         "{} times that network's ({}, {} pairs)".format(*re.fullmatch(r"(\S+) \((\S+); (\d+)\)", swimmer).groups()),
         f"orthogonal features have {walking.replace(')', ' pairs)')} of the error of independent ones",
-        f"in 32 dimensions the error is {theory.replace(')', ' pairs)')} of that of independent ones",
+        f"with 64 frequencies, the spectral error Δ is {theory.replace(')', ' pairs)')} of that of independent ones",
         f"holds on {' and '.join(holding)} and is undecided on {' and '.join(undecided)}",
     ):
         assert words in text
