@@ -11,10 +11,12 @@ import pytest
 import yaml
 
 from pipeline.settings.fields import rules_of
-from pipeline.systems.registry import schemas
+from pipeline.systems.registry import SYSTEMS, schemas
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("configuration", "theory", "cluster")
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+EXPERIMENTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "conf" / "experiment").glob("*.yaml")}
 VALUES = (
     "experiment",
     "contender",
@@ -71,6 +73,31 @@ def test_each_limit_of_size_names_the_settings_that_it_lowers() -> None:
     lowered = {(rule.cap, key) for schema in schemas().values() for key, rule in rules_of(schema).items() if rule.cap}
     assert lowered
     assert [(cap, key) for cap, key in sorted(lowered) if key not in said[cap]] == []
+
+
+def row_of(page: str, key: str) -> str:
+    """Returns the first row of a table that begins with the key."""
+    return re.findall(rf"^\| `{key}` \|.*$", page, re.M)[0]
+
+
+def test_the_row_of_recipes_names_all_of_them() -> None:
+    named_there = set(re.findall(r"\[`(\w+)`\]\(", row_of(CONFIGURATION, "recipe")))
+    assert named_there == {path.stem for path in (ROOT / "conf" / "recipe").glob("*.yaml")} == set(SYSTEMS)
+
+
+def test_each_experiment_has_a_row() -> None:
+    cells = re.findall(r"^\| (`.*?) \|", CONFIGURATION, re.M)
+    assert EXPERIMENTS.keys() - {word for cell in cells for word in re.findall(r"`(\w+)`", cell)} == set()
+
+
+def test_the_page_says_which_experiments_are_single_runs() -> None:
+    (paragraph,) = (text for text in CONFIGURATION.split("\n\n") if "single runs unless" in text)
+    sentence = paragraph.partition("single runs unless")[0]
+    names, prefix = set(re.findall(r"`(\w+)`", sentence)), "all that begin with `trace`"
+    assert prefix in sentence
+    traces = {name for name in EXPERIMENTS if name.startswith("trace")}
+    single = {name for name, text in EXPERIMENTS.items() if not re.search(r"MULTIRUN|^  - tune$", text, re.M)}
+    assert names | traces == single
 
 
 def test_a_setting_that_no_page_names_is_seen() -> None:
