@@ -34,7 +34,7 @@ def simulator_versions() -> dict[str, str]:
         hopper_class()
     except ImportError as error:
         raise DataError(
-            'hopper: gymnasium and mujoco are needed; install them: pip install "orthogonal-psrnn[swimmer]"'
+            "hopper: gymnasium and mujoco are needed; install them: pip install -c constraints.txt -e '.[swimmer]'"
         ) from error
     return {name: str(module.__version__) for name, module in modules.items()}
 

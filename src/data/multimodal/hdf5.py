@@ -10,7 +10,7 @@ import numpy as np
 
 from data.base import DataError
 
-INSTALL = 'pip install "orthogonal-psrnn[h5]"'
+INSTALL = "pip install -c constraints.txt -e '.[h5]'"
 
 
 def readable() -> bool:

@@ -26,7 +26,7 @@ BEGIN = "▁"  # marks the first piece of a word
 # Of vectors from the training texts: words that stand at least twice, the most frequent of them; neighbours on each
 # side that count as context; numbers of a vector at most.
 LEAST, MOST, WINDOW, WIDTH = 2, 4000, 5, 300
-INSTALL = 'install them with: pip install "orthogonal-psrnn[words]"'
+INSTALL = "install them with: pip install -c constraints.txt -e '.[words]'"
 
 
 def make_words(texts: Sequence[str], train: Sequence[str], *, choice: str) -> Words:

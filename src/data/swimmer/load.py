@@ -117,7 +117,7 @@ def simulator_versions() -> dict[str, str]:
         swimmer_class()
     except ImportError as error:
         raise DataError(
-            'swimmer: gymnasium and mujoco are needed; install them: pip install "orthogonal-psrnn[swimmer]"'
+            "swimmer: gymnasium and mujoco are needed; install them: pip install -c constraints.txt -e '.[swimmer]'"
         ) from error
     return {name: str(module.__version__) for name, module in modules.items()}
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-INSTALL = 'pip install "orthogonal-psrnn[text]"'
+INSTALL = "pip install -c constraints.txt -e '.[text]'"
 BLOCK = 2**16  # numbers of sentences that are drawn at once, so that they stay in the cache
 EVEN = 0.025  # of the draws below an interval of 95 %, and above
 ORDER = 4  # words of the longest sequences that BLEU counts

@@ -18,7 +18,7 @@ from models.runtime.parameters import whole_number
 PAD, BEGIN, END, UNKNOWN, FIRST_TAG = 0, 1, 2, 3, 4
 BYTES = 256
 PIECES = 2000  # where the texts allow so many
-INSTALL = 'pip install "orthogonal-psrnn[text]"'
+INSTALL = "pip install -c constraints.txt -e '.[text]'"
 
 
 class Vocabulary:

@@ -125,7 +125,7 @@ def test_binary_labels_need_no_score_files(load: Load, folder: Path, monkeypatch
 
 def test_scores_without_h5py_are_said_to_lack(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("data.multimodal.hdf5.readable", lambda: False)
-    with pytest.warns(UserWarning, match=r"h5py is not installed \(pip install .orthogonal-psrnn\[h5\]"):
+    with pytest.warns(UserWarning, match=r"h5py is not installed \(pip install -c constraints\.txt -e '\.\[h5\]'"):
         assert load().label_kind == "binary"
     with pytest.raises(DataError, match="h5py is not installed"):
         load(labels="score")

@@ -406,7 +406,7 @@ def test_missing_simulators_are_one_line_that_says_what_to_install(monkeypatch, 
     with pytest.raises(DataError, match=r"^swimmer: gymnasium and mujoco are needed; install them: ") as caught:
         small()
     assert str(caught.value) == (
-        'swimmer: gymnasium and mujoco are needed; install them: pip install "orthogonal-psrnn[swimmer]"'
+        "swimmer: gymnasium and mujoco are needed; install them: pip install -c constraints.txt -e '.[swimmer]'"
     )
 
 

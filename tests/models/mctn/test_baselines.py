@@ -185,9 +185,7 @@ def test_refusals_say_what_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(ValueError, match="have no texts"):  # which installing the lexicon would not mend
         baseline("words_and_vader").fit(replace(train, texts=None), train)
-    with pytest.raises(
-        ValueError, match=r'needs the lexicon of vaderSentiment: pip install "orthogonal-psrnn\[vader\]"'
-    ):
+    with pytest.raises(ValueError, match=r"needs the lexicon of vaderSentiment: pip install -c \S+ -e '\.\[vader\]'$"):
         analyser()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from models.mctn.baselines.samples import WORD, Observed
 
 MOST_TERMS = 5000  # where there are more samples than that
-INSTALL = 'pip install "orthogonal-psrnn[vader]"'
+INSTALL = "pip install -c constraints.txt -e '.[vader]'"
 
 Rows = Any  # numpy array (sample, number), or the same as a scipy.sparse array
 

@@ -34,7 +34,7 @@ from pipeline.systems.tune.config import NO_TRIAL, SEARCHED, DrawnConfig, TuneCo
 try:
     import optuna
 except ImportError as error:
-    raise PipelineError("recipe=tune needs Optuna: pip install 'orthogonal-psrnn[tune]'") from error
+    raise PipelineError("recipe=tune needs Optuna: pip install -c constraints.txt -e '.[tune]'") from error
 
 Listener = Callable[[EpochRow], None]
 

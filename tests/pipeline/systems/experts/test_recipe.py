@@ -136,7 +136,7 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     assert "new.csv, line 3" in run_pipeline(*predict).error
     with monkeypatch.context() as patched:
         patched.setattr(vocabulary, "find_spec", lambda _: None)
-        needs = 'a vocabulary of pieces needs tokenizers; install it with: pip install "orthogonal-psrnn[text]"'
+        needs = "a vocabulary of pieces needs tokenizers; install it with: pip install -c constraints.txt -e '.[text]'"
         assert f"model=models:/mine/1 cannot be loaded: {needs}" in run_pipeline(*predict).error
         assert f"recipe=experts: {needs}" in run_pipeline(*TINY).error
     check_served(application("models:/mine/1", "strict", monkeypatch), found[:3])
@@ -221,11 +221,9 @@ def test_few_pairs_are_for_one_process(run_pipeline: Callable, monkeypatch) -> N
 def test_without_scores_nothing_is_begun(run_pipeline: Callable, monkeypatch) -> None:
     metrics.cache_clear()
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
-    message = (
-        'recipe=experts: scores of translations need sacrebleu; install it with: pip install "orthogonal-psrnn[text]"'
-    )
+    needs = "scores of translations need sacrebleu; install it with: pip install -c constraints.txt -e '.[text]'"
     result = run_pipeline(*TINY)
-    assert message in result.error
+    assert f"recipe=experts: {needs}" in result.error
     assert "load …" not in result.out
 
 
