@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -87,3 +90,24 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("file", FORBIDDEN)
 def test_a_forbidden_import_is_caught(file: str, broken: str) -> None:
     assert FORBIDDEN[file][1] in broken
+
+
+def imported_by(package: str) -> set[str]:
+    """The distributions that files of a package import, by the names in pyproject.toml."""
+    named = {"sklearn": "scikit-learn", "PIL": "pillow"}
+    found = set()
+    for path in (ROOT / "src" / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found |= {named.get(module.partition(".")[0], module.partition(".")[0]) for module in modules}
+    return found
+
+
+@pytest.mark.parametrize("package", ["models", "data"])
+def test_the_page_for_contributors_names_what_a_package_needs(package: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    required = {re.split(r"[^\w-]", name)[0] for name in project["dependencies"]}
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    said = page.partition("\nDependencies: ")[2].partition(f"`{package}` needs ")[2].partition(". ")[0].lower()
+    assert required & imported_by(package) == {name for name in required if re.search(rf"\b{name}\b", said)}
