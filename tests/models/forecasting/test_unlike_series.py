@@ -62,11 +62,11 @@ def test_the_remedy_leaves_constant_columns_and_covariates() -> None:
 
 @pytest.mark.filterwarnings(NAIVE)
 def test_the_lines_of_the_docs_put_forecasts_and_intervals_back() -> None:
-    page = (Path(__file__).parents[3] / "docs/own-data.md").read_text(encoding="utf-8")
-    code = textwrap.dedent("        columns = " + page.partition("        columns = ")[2].partition("\n\n  ")[0])
+    page = (Path(__file__).parents[3] / "docs/from-python.md").read_text(encoding="utf-8")
+    code = textwrap.dedent("    columns = " + page.partition("    columns = ")[2].partition("\n\n")[0])
     table = shops(small=10 + wave(0), big=1e6 + 1e5 * wave(1), shut=np.full(200, 3.0))
     names: dict[str, Any] = {"table": table.copy(), "forecaster": NoStateForecaster(lags=8)}
-    exec(compile(code, "own-data.md", "exec"), names)  # noqa: S102
+    exec(compile(code, "from-python.md", "exec"), names)  # noqa: S102
     truth = np.sin(2 * np.pi * np.arange(200, 207) / 7)
     for shop, level, size in (("small", 10, 1), ("big", 1e6, 1e5), ("shut", 3, 0)):
         expected = level + size * truth
