@@ -14,6 +14,7 @@ from pipeline.compare import statistics
 from pipeline.compare.claims import ALPHA, of_seeds, verdict
 
 DRAWS, SEED = 4000, 0
+AT_ONCE = 256  # samples that an error is found of: a detector's takes an array of samples × boxes, several times
 CLAIMED = (
     "Claims, of the thesis and of this project: *arm* has a lower error than *against*. Here p is adjusted by Holm "
     "over the claims of a set alone."
@@ -37,12 +38,12 @@ def draws_for(arms: int) -> int:
     return DRAWS if pairs * 2 / DRAWS < ALPHA else 80 * pairs
 
 
-def drawn_weights(count: int, draws: int = DRAWS) -> Iterator[np.ndarray]:
-    """Yields how often each of so many cases is drawn in each bootstrap sample, (draw, case), at most `DRAWS` samples
-    at once. Fewer samples are the first of more."""
+def drawn_weights(count: int, draws: int = DRAWS, *, at_once: int = DRAWS) -> Iterator[np.ndarray]:
+    """Yields how often each of so many cases is drawn in each bootstrap sample, (draw, case), at most `at_once` samples
+    at a time. Fewer samples are the first of more, however many come at a time."""
     generator = np.random.default_rng(SEED)
-    for first in range(0, draws, DRAWS):
-        size = min(DRAWS, draws - first)
+    for first in range(0, draws, at_once):
+        size = min(at_once, draws - first)
         yield generator.multinomial(count, np.full(count, 1 / count), size=size).astype(float)
 
 
@@ -61,8 +62,9 @@ def mean_of(errors: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def over_draws(error: Callable[[np.ndarray], np.ndarray], count: int, draws: int) -> tuple[float, np.ndarray]:
-    """Returns an error over all of so many cases, and over drawn ones, (draw,). error: of weights (draw, case)."""
-    blocks = drawn_weights(count, draws)
+    """Returns an error over all of so many cases, and over drawn ones, (draw,). error: of weights (draw, case), of
+    which it gets few at a time."""
+    blocks = drawn_weights(count, draws, at_once=AT_ONCE)
     found = np.concatenate([error(np.concatenate([np.ones((1, count)), next(blocks)])), *map(error, blocks)])
     return float(found[0]), found[1:]
 

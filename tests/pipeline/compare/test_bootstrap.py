@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from pipeline.compare.bootstrap import (
+    AT_ONCE,
     DRAWS,
     difference_of,
     drawn_weights,
     draws_for,
+    over_draws,
     paired_arms,
     rates,
     with_verdicts,
@@ -45,6 +47,21 @@ def test_fewer_draws_are_the_first_of_more_and_come_in_blocks() -> None:
     assert whole == same
     assert np.array_equal(many[:DRAWS], few)
     assert len(many) == DRAWS + 5
+
+
+def test_an_error_is_found_of_few_draws_at_a_time_and_is_that_of_all_at_once() -> None:
+    """An array of all draws × the boxes of a detector took gigabytes."""
+    faults, seen = np.array([1.0, 0.0, 2.0, 5.0]), list[int]()
+
+    def error(weights: np.ndarray) -> np.ndarray:
+        seen.append(len(weights))
+        return weights @ faults / 7
+
+    whole, drawn = over_draws(error, 4, DRAWS + 5)
+    assert max(seen) <= AT_ONCE + 1
+    at_once = np.random.default_rng(0).multinomial(4, np.full(4, 1 / 4), size=DRAWS + 5)
+    assert whole == 8 / 7
+    assert np.array_equal(drawn, at_once @ faults / 7)
 
 
 def test_differences_without_a_value_decide_nothing() -> None:
