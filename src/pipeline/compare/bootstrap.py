@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 from typing import Any, NamedTuple
@@ -41,10 +42,21 @@ def draws_for(arms: int) -> int:
 def drawn_weights(count: int, draws: int = DRAWS, *, at_once: int = DRAWS) -> Iterator[np.ndarray]:
     """Yields how often each of so many cases is drawn in each bootstrap sample, (draw, case), at most `at_once` samples
     at a time. Fewer samples are the first of more, however many come at a time."""
-    generator = np.random.default_rng(SEED)
+    counts = drawn_counts(count, draws)
     for first in range(0, draws, at_once):
-        size = min(at_once, draws - first)
-        yield generator.multinomial(count, np.full(count, 1 / count), size=size).astype(float)
+        yield counts[first : first + at_once].astype(float)
+
+
+@lru_cache(maxsize=1)
+def drawn_counts(count: int, draws: int) -> np.ndarray:
+    """Returns what `drawn_weights` yields as whole numbers, (draw, case), in as few bytes as they need. They are kept
+    for the next arm or job, as drawing them takes longer than finding most errors."""
+    generator, counts = np.random.default_rng(SEED), np.empty((draws, count), np.min_scalar_type(count))
+    for first in range(0, draws, AT_ONCE):
+        part = counts[first : first + AT_ONCE]
+        part[:] = generator.multinomial(count, np.full(count, 1 / count), size=len(part))
+    counts.flags.writeable = False
+    return counts
 
 
 def shares_of(seeds: Sequence[int], draws: int = DRAWS) -> np.ndarray:

@@ -10,6 +10,7 @@ from pipeline.compare.bootstrap import (
     AT_ONCE,
     DRAWS,
     difference_of,
+    drawn_counts,
     drawn_weights,
     draws_for,
     over_draws,
@@ -62,6 +63,19 @@ def test_an_error_is_found_of_few_draws_at_a_time_and_is_that_of_all_at_once() -
     at_once = np.random.default_rng(0).multinomial(4, np.full(4, 1 / 4), size=DRAWS + 5)
     assert whole == 8 / 7
     assert np.array_equal(drawn, at_once @ faults / 7)
+
+
+@pytest.mark.parametrize("count", [1, 255, 300])
+def test_weights_are_those_of_one_draw_by_the_seed(count: int) -> None:
+    at_once = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=600)
+    assert np.array_equal(np.concatenate(list(drawn_weights(count, 600, at_once=7))), at_once)
+
+
+def test_jobs_over_the_same_cases_draw_once() -> None:
+    drawn_counts.cache_clear()
+    for _ in range(3):
+        rates(np.array([1, 0, 2]), np.array([4, 5, 3]))
+    assert drawn_counts.cache_info().misses == 1
 
 
 def test_differences_without_a_value_decide_nothing() -> None:
