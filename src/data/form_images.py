@@ -198,7 +198,9 @@ class HandwrittenForms:
 
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenForms:
         """Returns at most `train` training forms and `held` of every other part, each spread evenly over all; None
-        keeps all."""
+        keeps all, which are not copied."""
+        if train is None and held is None:
+            return self
         named = {"files": self.files, "writers": self.writers}
         return replace(self, **fewer_of(self.parts, **named, train=train, held=held))
 

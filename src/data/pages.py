@@ -196,7 +196,9 @@ class Documents:
 
     def shortened(self, *, train: int | None = None, held: int | None = None) -> Documents:
         """Returns at most `train` training documents and `held` of every other part, each spread evenly over all; None
-        keeps all."""
+        keeps all, which are not copied."""
+        if train is None and held is None:
+            return self
         most = {part: train if part == "train" else held for part in PARTS}
         return replace(self, parts={
             part: tuple(documents[i] for i in spread(len(documents), most[part]))

@@ -202,7 +202,9 @@ class TextPairs:
 
     def shortened(self, *, train: int | None = None, held: int | None = None) -> TextPairs:
         """Returns at most `train` training pairs a task, and `held` of every other part, each spread evenly over all;
-        None keeps all."""
+        None keeps all, which are not copied."""
+        if train is None and held is None:
+            return self
         most = {name: train if name == "train" else held for name in self.parts}
         parts = {
             name: tuple(tuple(pairs[i] for i in spread(len(pairs), most[name])) for pairs in part)

@@ -101,7 +101,9 @@ class HandwrittenWords:
 
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenWords:
         """Returns at most `train` training images and `held` of every other part, each spread evenly over all; None
-        keeps all."""
+        keeps all, which are not copied."""
+        if train is None and held is None:
+            return self
         return replace(self, **fewer_of(self.parts, files=self.files, train=train, held=held))
 
     def sizes(self) -> list[dict[str, str | int]]:

@@ -67,8 +67,11 @@ def test_sizes_and_checksum() -> None:
     assert made.checksum != documents(parts={**made.parts, "test": (moved,)}).checksum
 
 
-def test_fewer_documents() -> None:
-    assert [row["documents"] for row in documents().shortened(train=1).sizes()] == [1, 1, 1]
+def test_fewer_documents_or_all_of_them() -> None:
+    made = documents()
+    assert [row["documents"] for row in made.shortened(train=1).sizes()] == [1, 1, 1]
+    assert made.shortened() is made
+    assert made.shortened(train=9, held=9).checksum == made.checksum
 
 
 def test_an_empty_page_in_the_middle_stacks() -> None:

@@ -53,7 +53,9 @@ def test_shortened_spreads_over_all_pairs() -> None:
     short = pairs().shortened(train=3, held=1)
     assert [text for text, _ in short.pairs("train", DE)] == ["de train 0", "de train 2", "de train 5"]
     assert [row["test"] for row in short.sizes()] == [1, 1]
-    assert pairs().shortened().checksum == pairs().checksum
+    whole = pairs()
+    assert whole.shortened() is whole
+    assert whole.shortened(train=6, held=6).checksum == whole.checksum
 
 
 def test_equal_data_have_equal_checksums_and_no_other() -> None:

@@ -50,6 +50,8 @@ def test_each_form_keeps_its_file_through_a_cut(tmp_path: Path) -> None:
     for data in (whole, whole.shortened(train=2, held=1)):
         for part, own in data.parts.items():
             assert tuple(f"{form.image.min() - 20}.png" for form in own.forms()) == data.files[part]
+    assert whole.shortened() is whole
+    assert whole.shortened(train=9, held=9).checksum == whole.checksum
 
 
 @pytest.mark.parametrize(("given", "kept"), [("auto", "auto"), (True, "true"), ("FALSE", "false")])

@@ -70,6 +70,8 @@ def test_an_image_in_two_parts_is_refused_and_named_but_for_words_of_forms(words
     assert HandwrittenWords("own", parts, "made", of_forms=True).shortened(train=2).parts["test"].texts[1] == "word 1"
     data = HandwrittenWords("own", {**parts, "test": words.at([3, 3])}, "made")
     assert data.unseen == 1
+    assert data.shortened() is data
+    assert data.shortened(train=9, held=9).checksum == data.checksum
     assert [row["images"] for row in data.sizes()] == [2, 1, 2]
     assert data.checksum != HandwrittenWords("own", {**parts, "test": words.at([3])}, "made").checksum
 
