@@ -28,13 +28,18 @@ class Memory(NamedTuple):
     keys: Tensor
     begin: Tensor
 
+    def pick(self, rows: Tensor) -> Memory:
+        """Returns that of these texts, int64 (row,)."""
+        return Memory(self.states[rows], self.present[rows], self.keys[rows], self.begin[:, rows])
+
 
 class State(NamedTuple):
-    """Holds the decoder's LSTM, hidden and cell, (layer, text, units), and the rows of the memory, int64 (text,)."""
+    """Holds the decoder's LSTM, hidden and cell, (layer, row, units), the text that a row writes, int64 (row,), and the
+    memory of each row."""
 
     hidden: Tensor
     cell: Tensor
-    rows: Tensor
+    owner: Tensor
     memory: Memory
 
 
@@ -128,20 +133,20 @@ class AttentionRecogniser(Recogniser):
 
     def start(self, memory: Memory) -> State:
         """Returns the state before the first symbol."""
-        rows = torch.arange(len(memory.states), device=memory.states.device)
-        return State(memory.begin, torch.zeros_like(memory.begin), rows, memory)
+        owner = torch.arange(len(memory.states), device=memory.states.device)
+        return State(memory.begin, torch.zeros_like(memory.begin), owner, memory)
 
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
         """Returns ln p of the next symbol, (row, symbol), and the state after the last one."""
         decoded, (hidden, cell) = self.decoder(self.embedding(last.unsqueeze(1)), (state.hidden, state.cell))
-        states, present, keys = (part[state.rows] for part in state.memory[:3])
-        own = state.memory._replace(states=states, present=present, keys=keys)
-        return self.spoken(decoded, own)[0][:, 0], State(hidden, cell, state.rows, state.memory)
+        return self.spoken(decoded, state.memory)[0][:, 0], state._replace(hidden=hidden, cell=cell)
 
     def pick(self, state: State, rows: Tensor) -> State:
-        """Returns the state of these rows."""
+        """Returns the state of these rows; the memory is copied only where the texts change."""
         hidden, cell = (part[:, rows].contiguous() for part in (state.hidden, state.cell))
-        return State(hidden, cell, state.rows[rows], state.memory)
+        owner = state.owner[rows]
+        memory = state.memory if torch.equal(owner, state.owner) else state.memory.pick(rows)
+        return State(hidden, cell, owner, memory)
 
 
 def refuse_longer(texts: Sequence[Sequence[int]], longest: Sequence[int]) -> None:

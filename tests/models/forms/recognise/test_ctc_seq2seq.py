@@ -99,6 +99,25 @@ def test_told_the_true_symbols_it_says_what_it_says_step_by_step(
     torch.testing.assert_close(picked, together[[2, 0]], rtol=1e-5, atol=1e-6)
 
 
+def test_the_memory_is_copied_only_where_texts_change(
+    images: list[torch.Tensor], network: CTCSeq2SeqNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step copied the states of all texts, though the rows of hypotheses change only where a text ends."""
+    seen, spoken = [], network.spoken
+    monkeypatch.setattr(network, "spoken", lambda decoded, own: (seen.append(own), spoken(decoded, own))[1])
+    memory = network.remember(crops_of(images, 16))
+    state = network.start(memory)
+    for rows in ([0, 0, 1, 1, 2, 2], [1, 0, 2, 2, 5, 4], [1, 0, 5, 4]):
+        state = network.pick(state, torch.tensor(rows))
+        _, state = network.step(state, torch.ones(len(rows), dtype=torch.int64))
+    first, same, fewer = seen
+    assert same.states is first.states
+    for of_rows, texts in ((first, [0, 0, 1, 1, 2, 2]), (fewer, [0, 0, 2, 2])):
+        for own, whole in ((of_rows.states, memory.states), (of_rows.present, memory.present),
+                           (of_rows.keys, memory.keys), (of_rows.begin[0], memory.begin[0])):  # fmt: skip
+            assert torch.equal(own, whole[texts])
+
+
 @pytest.mark.parametrize("normalise", ["characters", "patches"])
 def test_losses_share_and_divide_as_asked(images: list[torch.Tensor], normalise: str) -> None:
     crops, found = crops_of(images[:1], 16), {}
