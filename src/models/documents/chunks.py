@@ -17,7 +17,7 @@ from models.documents.words import Placed, centres_of, without_box
 from models.sequence.orders import page_order, reading_order
 from models.sequence.paired import DistanceKeysWindowValues, PairedPlan, paired_plan
 from models.sequence.patterns import Distance, DistanceWindow, Layout, Pattern, SpatialWindow, WindowRandom, keys_of
-from models.sequence.plans import BLOCK, Plan, plan
+from models.sequence.plans import BLOCK, PackedPlan, plan
 from models.sequence.vocabulary import Vocabulary
 
 AnyPattern = Pattern | DistanceKeysWindowValues
@@ -110,13 +110,13 @@ def by_layer(patterns: Mapping[str, AnyPattern], per_layer: Sequence[str]) -> tu
     return tuple(patterns[name] for name in per_layer)
 
 
-def plan_of(pattern: AnyPattern, layout: Layout, generator: np.random.Generator) -> Plan | PairedPlan:
+def plan_of(pattern: AnyPattern, layout: Layout, generator: np.random.Generator) -> PackedPlan | PairedPlan:
     """Returns how attention by a pattern is computed in one document."""
     near = isinstance(pattern, SPATIAL)
     order = page_order(layout.centres, leaf=BLOCK) if near else reading_order(layout.count)
     if isinstance(pattern, DistanceKeysWindowValues):
         return paired_plan(pattern.pairs(layout, generator), order)
-    return plan(keys_of(pattern, layout, generator), order)
+    return PackedPlan.of(plan(keys_of(pattern, layout, generator), order))
 
 
 def plans_of(patterns: Sequence[AnyPattern], layout: Layout, *, layers: int, seed: Sequence[int]) -> Plans:

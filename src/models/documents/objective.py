@@ -14,9 +14,9 @@ from models.runtime.collectives import rank, world
 from models.runtime.objective import Loss, no_loss
 from models.sequence.masking import Hidden, Masking, hide
 from models.sequence.paired import PairedPlan
-from models.sequence.plans import Plan
+from models.sequence.plans import PackedPlan, Plan
 
-Plans = tuple[Plan, ...] | tuple[PairedPlan, ...]
+Plans = tuple[Plan | PackedPlan | PairedPlan, ...]
 
 
 class Prepared(NamedTuple):

@@ -124,6 +124,41 @@ class Plan:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class PackedPlan:
+    """Holds a plan in a fifth of its memory, until it is computed with: plans of all documents stay in memory.
+
+    allowed: of each group what `Plan.allowed` says, 8 pairs in a byte, uint8 (block, query, ⌈key / 8⌉). widths: of each
+    group, how many keys a block has. queries, keys, places: as of `Plan`, int32.
+    """
+
+    allowed: tuple[np.ndarray, ...]
+    widths: tuple[int, ...]
+    queries: Tensor
+    keys: Tensor
+    places: Tensor
+
+    @classmethod
+    def of(cls, own: Plan) -> PackedPlan:
+        """Returns a plan, packed."""
+        bits = tuple(np.packbits(each.numpy(), axis=-1) for each in own.allowed)
+        parts = (own.queries, own.keys, own.places)
+        return cls(bits, tuple(each.shape[2] for each in own.allowed), *(part.to(torch.int32) for part in parts))
+
+    @classmethod
+    def joined(cls, plans: Sequence[PackedPlan]) -> Plan:
+        """Returns the plan of documents end to end. Raises as `Plan.joined`."""
+        return Plan.joined([each.unpacked() for each in plans])
+
+    def unpacked(self) -> Plan:
+        """Returns the plan."""
+        allowed = (
+            torch.from_numpy(np.unpackbits(bits, axis=-1, count=width).view(bool))
+            for bits, width in zip(self.allowed, self.widths, strict=True)
+        )
+        return Plan(tuple(allowed), *(part.long() for part in (self.queries, self.keys, self.places)))
+
+
 def starts_of(counts: Sequence[int]) -> list[int]:
     """Returns the first token of each document of some that stand end to end, and behind them how many tokens there
     are. Raises ValueError without a document."""
