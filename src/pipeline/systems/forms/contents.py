@@ -10,40 +10,37 @@ import pandas as pd
 import torch
 
 from data.form_images import WORD, FormImages, HandwrittenForms
-from data.word_images import HandwrittenWords, WordImages
+from data.word_images import WordImages
 from pipeline.compare.markdown import markdown_table
 from pipeline.host.errors import PipelineError
 from pipeline.job.study import Study, log_metrics
-from pipeline.settings.build import build
 from pipeline.systems.forms.checks import MIRRORS_NOTHING, SLANTS_NOTHING
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.contents_figures import log_figures
+from pipeline.systems.forms.load import Data, data_of
 from pipeline.systems.forms.recognition.report import log_data as log_words
 from pipeline.systems.forms.segmentation.load import check_boxes
 from pipeline.systems.forms.segmentation.report import log_data as log_forms
 
 COUNTS, COPIES = "counts.csv", "train, changed copies"
 KEPT = ("writers", "different", "unseen")  # of what is learned from, however many copies there are
-Data = HandwrittenForms | HandwrittenWords
 
 
-def load(settings: FormsConfig) -> Data:
-    """Returns the data, cut as `size` says. Raises PipelineError where data= names neither forms nor images of words,
-    for a part of forms without what is scored, for mirrored words and for slanted forms."""
-    data = build("data", settings.data, settings.extensions)
-    if not isinstance(data, Data):
-        raise PipelineError(
-            "forms.stage=data takes images of forms or of words; choose data=forms_folder or words_folder (your own), "
-            "composed_forms, dhsd or composed_words"
-        )
-    if isinstance(data, HandwrittenWords) and settings.forms.augment == "flip":
+def load(settings: FormsConfig, *, shared: bool) -> Data:
+    """Returns the data, cut as `size` says. shared: as of `data_of`. Raises PipelineError where data= names neither
+    forms nor images of words, for a part of forms without what is scored, for mirrored words and for slanted forms."""
+    said = (
+        "forms.stage=data takes images of forms or of words; choose data=forms_folder or words_folder (your own), "
+        "composed_forms, dhsd or composed_words"
+    )
+    data, augment = data_of(settings, Data, said, shared=shared), settings.forms.augment
+    if isinstance(data, HandwrittenWords) and augment == "flip":
         raise PipelineError(MIRRORS_NOTHING)
-    if isinstance(data, HandwrittenForms) and settings.forms.augment == "affine":
-        raise PipelineError(SLANTS_NOTHING)
-    short = data.shortened(train=settings.size.sequences, held=settings.size.sequences)
-    if isinstance(short, HandwrittenForms):
-        check_boxes(short, settings.forms.scored)
-    return short
+    if isinstance(data, HandwrittenForms):
+        if augment == "affine":
+            raise PipelineError(SLANTS_NOTHING)
+        check_boxes(data, settings.forms.scored)
+    return data
 
 
 def stages(settings: FormsConfig, data: Data, device: torch.device, here: Study) -> None:  # noqa: ARG001

@@ -47,7 +47,7 @@ class Stage(NamedTuple):
     """Holds what a value of `forms.stage` means: how data are loaded, and the stages after that, which return the
     validation error, None where nothing is trained."""
 
-    load: Callable[[FormsConfig], Any]
+    load: Callable[..., Any]
     stages: Callable[[FormsConfig, Any, torch.device, Study], float | None]
 
 
@@ -128,7 +128,7 @@ def train(settings: FormsConfig, job: Job) -> float | None:
     own = STAGES[settings.forms.stage]
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
-        data = own.load(settings)
+        data = own.load(settings, shared=job.multirun)
     sizes = ", ".join(f"{row[data.unit]} {row['part']}" for row in data.sizes())
     tqdm.write(f"{data.name}: {sizes} {data.unit}")
     with study(settings, job, data, device, clock, names_of_run(settings, job, data.unit)) as here:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -24,6 +22,7 @@ from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from pipeline.host.devices import DTYPES
 from pipeline.host.errors import PipelineError
+from pipeline.job.load_once import load_once
 from pipeline.settings.build import build
 from pipeline.systems.psrnn.config import EvaluateConfig, PsrnnConfig
 from pipeline.tracking.run import Run
@@ -168,17 +167,6 @@ def say_if_moved(settings: PsrnnConfig) -> None:
         )
 
 
-_last: dict[str, Loaded] = {}
-
-
-def load_once(key: str, work: Callable[[], Loaded]) -> Loaded:
-    """Returns what `work` gives, kept for the next job of the same multirun while that asks by the same key."""
-    if key not in _last:
-        _last.clear()
-        _last[key] = work()
-    return _last[key]
-
-
 def refuse_cut_before_scored(settings: PsrnnConfig) -> None:
     """Raises PipelineError where sequences are cut before the first step that is scored."""
     steps = settings.size.steps
@@ -203,7 +191,7 @@ def load_stage(settings: PsrnnConfig, device: torch.device, *, span: int, shared
     if not shared:
         return work()
     asked = [settings.data, asdict(settings.size), span, first, dtype, device, data_root(None)]
-    return load_once(json.dumps(asked, sort_keys=True, default=str), work)
+    return load_once(asked, work)
 
 
 def log_dataset(run: Run, dataset: Dataset) -> None:

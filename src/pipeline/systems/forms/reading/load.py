@@ -9,10 +9,10 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.segmentation import load as segmentation
 
 
-def load(settings: FormsConfig) -> HandwrittenForms:
-    """Returns the forms, cut as `size` says. Raises PipelineError where data= names none, and for a part without a
-    word."""
-    data = segmentation.load(settings)
+def load(settings: FormsConfig, *, shared: bool) -> HandwrittenForms:
+    """Returns the forms, cut as `size` says. shared: as of `data_of`. Raises PipelineError where data= names none, and
+    for a part without a word."""
+    data = segmentation.load(settings, shared=shared)
     segmentation.check_boxes(data, "words")
     return data
 

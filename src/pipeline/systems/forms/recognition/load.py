@@ -14,18 +14,14 @@ from data.word_images import HandwrittenWords, WordImages
 from models.forms.images import as_ink
 from models.forms.recognise.alphabet import Alphabet, nfc
 from pipeline.host.errors import PipelineError, said_of
-from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.load import data_of
 
 
-def load(settings: FormsConfig) -> HandwrittenWords:
-    """Returns the images, cut as `size` says. Raises PipelineError where data= names none."""
-    data = build("data", settings.data, settings.extensions)
-    if not isinstance(data, HandwrittenWords):
-        raise PipelineError(
-            "forms.stage=recognition takes images of words; choose data=words_folder (your own), dhsd or composed_words"
-        )
-    return data.shortened(train=settings.size.sequences, held=settings.size.sequences)
+def load(settings: FormsConfig, *, shared: bool) -> HandwrittenWords:
+    """Returns the images, cut as `size` says. shared: as of `data_of`. Raises PipelineError where data= names none."""
+    said = "forms.stage=recognition takes images of words; choose data=words_folder (your own), dhsd or composed_words"
+    return data_of(settings, HandwrittenWords, said, shared=shared)
 
 
 def alphabet_of(name: str, data: HandwrittenWords) -> Alphabet:

@@ -16,8 +16,8 @@ from models.forms.detect.boxes import Truth
 from models.forms.reader import ink_of
 from models.forms.scale import Scale
 from pipeline.host.errors import PipelineError
-from pipeline.settings.build import build
 from pipeline.systems.forms.config import FormsConfig
+from pipeline.systems.forms.load import data_of
 
 SCALED = 20  # forms, spread over all, whose ink is measured
 
@@ -48,14 +48,12 @@ class Shown(NamedTuple):
     truths: list[Truth]
 
 
-def load(settings: FormsConfig) -> HandwrittenForms:
-    """Returns the forms, cut as `size` says. Raises PipelineError where data= names none."""
-    data = build("data", settings.data, settings.extensions)
-    if not isinstance(data, HandwrittenForms):
-        raise PipelineError("recipe=forms takes images of forms; choose data=forms_folder (your own) or composed_forms")
-    short = data.shortened(train=settings.size.sequences, held=settings.size.sequences)
-    check_boxes(short, settings.forms.scored)
-    return short
+def load(settings: FormsConfig, *, shared: bool) -> HandwrittenForms:
+    """Returns the forms, cut as `size` says. shared: as of `data_of`. Raises PipelineError where data= names none."""
+    said = "recipe=forms takes images of forms; choose data=forms_folder (your own) or composed_forms"
+    data = data_of(settings, HandwrittenForms, said, shared=shared)
+    check_boxes(data, settings.forms.scored)
+    return data
 
 
 def check_boxes(data: HandwrittenForms, scored: str) -> None:
