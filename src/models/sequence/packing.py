@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -63,7 +64,7 @@ class Packed:
         """Returns how many numbers a step has."""
         return self.values.shape[1]
 
-    @property
+    @cached_property
     def starts(self) -> Tensor:
         """Returns the row of `values` with which each sequence begins: int64 (sequence,)."""
         return self.lengths.cumsum(0) - self.lengths

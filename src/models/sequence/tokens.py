@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -34,11 +35,15 @@ class TokenLists:
         """Returns how many lists there are."""
         return len(self.lengths)
 
+    @cached_property
+    def starts(self) -> Tensor:
+        """Returns the place in `values` of each list's first number, int64 (sequence,)."""
+        return self.lengths.cumsum(0) - self.lengths
+
     def pick(self, rows: Tensor) -> tuple[Tensor, Places]:
         """Returns the tokens of these lists (row,) end to end, int64 (token,), with their places."""
         places = Places.of(self.lengths[rows])
-        starts = (self.lengths.cumsum(0) - self.lengths)[rows]
-        return self.values[starts[places.sequence] + places.step].long(), places
+        return self.values[self.starts[rows][places.sequence] + places.step].long(), places
 
     def take(self, rows: Tensor) -> TokenLists:
         """Returns these lists (row,), in this order."""

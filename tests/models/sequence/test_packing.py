@@ -20,6 +20,8 @@ def test_what_is_packed_comes_back() -> None:
     own = sequences()
     packed = Packed.of(own)
     assert (packed.count, packed.width, packed.values.shape) == (4, 2, (9, 2))
+    assert packed.starts is packed.starts  # summed up once, and not at each pick
+    assert packed.starts.tolist() == [0, 3, 3, 8]
     padded = packed.pick(torch.tensor([2, 1, 0]))
     assert padded.values.shape == (3, 5, 2)
     assert padded.present.sum(1).tolist() == [5, 0, 3]

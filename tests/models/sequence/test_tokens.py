@@ -16,6 +16,8 @@ def test_lists_come_back_in_any_order() -> None:
     assert (places.lengths.tolist(), places.sequence.tolist()) == ([2, 0, 3], [0, 0, 2, 2, 2])
     assert lists.take(torch.tensor([3, 3])).unpack() == [[9, 10], [9, 10]]
     assert TokenLists.of([]).count == 0
+    assert lists.starts is lists.starts  # summed up once, and not at each pick
+    assert lists.starts.tolist() == [0, 3, 3, 4]
 
 
 def test_batches_hold_every_row_once_and_at_most_so_many_tokens() -> None:
