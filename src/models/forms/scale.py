@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,74 +29,44 @@ class ScaleWarning(UserWarning):
 class Scale:
     """Holds how large training forms were, in pixels.
 
-    word: the median height of their true word boxes. least_ink, ink: the ends of `ink_height` over forms, see
-    `ends_of`. least_side, side: those of their longer sides; models of before have one number for both ends, None for
-    the least one. Boxes that a detector finds do not say how large the words of a form are: on forms of four times the
-    pixels R-FCN finds boxes as high as those of training. Raises TypeError and ValueError for what is not above 0.
+    word: the median height of their true word boxes. ink: the median of `ink_height` over forms. side: the longer side
+    of the largest form. Boxes that a detector finds do not say how large the words of a form are: on forms of four
+    times the pixels R-FCN finds boxes as high as those of training. Raises TypeError and ValueError for what is not
+    above 0.
     """
 
     word: float
     ink: float
     side: float
-    least_ink: float | None = None
-    least_side: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value is not None:
-                number(name, value)
+        for name in ("word", "ink", "side"):
+            number(name, getattr(self, name))
 
     @classmethod
-    def of(cls, heights: Sequence[float], inks: Iterable[Tensor], sides: Sequence[float]) -> Scale | None:
-        """Returns the scale of forms whose words have such heights, some of which have such ink (height, width), and
-        which have such longer sides; None without a word, and without a part of ink that counts."""
+    def of(cls, heights: Sequence[float], inks: Iterable[Tensor], side: float) -> Scale | None:
+        """Returns the scale of forms whose words have such heights, some of which have such ink (height, width), and of
+        which the largest has that longer side; None without a word, and without a part of ink that counts."""
         parts = [part for ink in inks if (part := ink_height(ink)) is not None]
-        if not len(heights) or not parts:
-            return None
-        (least_ink, ink), (least_side, side) = ends_of(parts), ends_of(sides)
-        return cls(float(np.median(heights)), ink, side, least_ink, least_side)
+        return cls(float(np.median(heights)), float(np.median(parts)), side) if len(heights) and parts else None
 
     def advice(self, ink: Tensor) -> str | None:
         """Returns what is said of a form's ink (height, width) in [0, 1] where both its height and the longer side of
-        the form are beyond a factor of `FACTOR` of the nearer end of training, in the same direction and within that
-        factor of each other; else None. So a large logo or a small crop is not taken for another scale."""
+        the form are beyond a factor of `FACTOR` of training, in the same direction and within that factor of each
+        other; else None. So a large logo or a small crop is not taken for another scale."""
         side = float(max(ink.shape))
-        longer = beyond(side, self.least_side, self.side)
+        longer = side / self.side
         if is_near(longer):
             return None
-        height = ink_height(ink)
-        factor = 1.0 if height is None else beyond(height, self.least_ink, self.ink)
+        factor = (ink_height(ink) or self.ink) / self.ink
         if is_near(factor) or not is_near(factor / longer):
             return None
         what, times = ("smaller", factor) if factor > 1 else ("larger", 1 / factor)
         return (
             f"its ink is {factor:.2g} times as high as that of training forms, and its longer side has {side:g} pixels "
-            f"where theirs have {self.sides_in_words()}; make the scan {what} by about a factor of {times:.2g}"
-            f"{self.words_in_words()}"
+            f"where theirs have at most {self.side:g}; make the scan {what} by about a factor of {times:.2g}, so that "
+            f"words are about {self.word:.2g} pixels high"
         )
-
-    def sides_in_words(self) -> str:
-        """Returns between which ends the longer sides of training forms lie."""
-        one = self.least_side is None or self.least_side == self.side
-        return f"at most {self.side:g}" if one else f"{self.least_side:g} to {self.side:g}"
-
-    def words_in_words(self) -> str:
-        """Returns how high words are behind such a change; "" where training had several scales."""
-        one = self.least_ink is None or is_near(self.ink / self.least_ink)
-        return f", so that words are about {self.word:.2g} pixels high" if one else ""
-
-
-def ends_of(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the least and the most of some values, without the odd ones: those at the 5th and the 95th percentile,
-    rounded to values toward the middle, so that of 3 to 20 values the smallest and the largest do not count."""
-    inner = np.quantile(values, 0.05, method="higher"), np.quantile(values, 0.95, method="lower")
-    return float(min(inner)), float(max(inner))
-
-
-def beyond(value: float, least: float | None, most: float) -> float:
-    """Returns how many times the nearer end a value outside of two ends is, 1 between them. least: None for one end."""
-    low = most if least is None else least
-    return value / most if value > most else value / low if value < low else 1.0
 
 
 def is_near(factor: float) -> bool:

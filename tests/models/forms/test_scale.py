@@ -16,7 +16,7 @@ from drawn_forms import WORDS_ALONE
 from models.forms.detect.components import Components
 from models.forms.reader import FormReader
 from models.forms.saved import load_reader, save_reader
-from models.forms.scale import SCALE, Scale, ScaleWarning, ends_of, ink_height, scale_in
+from models.forms.scale import SCALE, Scale, ScaleWarning, ink_height, scale_in
 
 OWN = Scale(12, 12, 96)  # of `WORDS_ALONE`
 
@@ -48,13 +48,11 @@ def with_frame(ink: Tensor) -> Tensor:
 
 def test_the_scale_is_that_of_the_median_word_and_of_ink_without_frames_and_rules() -> None:
     assert ink_height(enlarged(1)) == ink_height(with_frame(enlarged(1))) == 12
-    assert Scale.of([10, 14, 90], [enlarged(1), enlarged(3), with_frame(enlarged(2))], [200] * 3) == Scale(
-        14, 24, 200, 24, 200
-    )
-    assert Scale.of([], [enlarged(1)], [96]) is None
+    assert Scale.of([10, 14, 90], [enlarged(1), enlarged(3), with_frame(enlarged(2))], 200) == Scale(14, 24, 200)
+    assert Scale.of([], [enlarged(1)], 96) is None
     for nothing in (torch.zeros(9, 9), with_frame(torch.zeros(40, 400))[:, :2]):
         assert ink_height(nothing) is None
-        assert Scale.of([12], [nothing], [96]) is None
+        assert Scale.of([12], [nothing], 96) is None
         assert OWN.advice(nothing) is None
 
 
@@ -75,29 +73,6 @@ def test_the_scale_is_that_of_the_median_word_and_of_ink_without_frames_and_rule
 )  # fmt: skip
 def test_what_is_beyond_a_factor_of_two_is_said(times: int, scale: Scale, said: str | None) -> None:
     assert scale.advice(enlarged(times)) == said
-
-
-def test_forms_of_either_scale_of_training_are_near_and_the_nearer_end_says_how_far_another_is() -> None:
-    both = Scale.of([12] * 40 + [36] * 60, [enlarged(1)] * 8 + [enlarged(3)] * 12, [96] * 8 + [288] * 12)
-    assert both is not None
-    assert both == Scale(36, 36, 288, 12, 96)
-    assert [both.advice(enlarged(times)) for times in (1, 2, 3, 6)] == [None] * 4
-    assert both.advice(enlarged(9)) == (
-        "its ink is 3 times as high as that of training forms, and its longer side has 864 pixels where theirs have 96 "
-        "to 288; make the scan smaller by about a factor of 3"
-    )
-    smaller = Scale(36, 108, 864, 36, 288).advice(enlarged(1))
-    assert smaller is not None
-    assert "its ink is 0.33 times" in smaller
-    assert smaller.endswith("where theirs have 288 to 864; make the scan larger by about a factor of 3")
-
-
-def test_a_single_odd_form_does_not_widen_the_scale_of_the_others() -> None:
-    own = Scale.of([12], [enlarged(1)] * 19 + [enlarged(8)], [96] * 19 + [768])
-    assert own == Scale(12, 12, 96, 12, 96)
-    assert ends_of([5.0]) == (5, 5)
-    assert ends_of([7.0, 5.0]) == (5, 7)
-    assert ends_of([1.0, 7.0, 900.0]) == (7, 7)
 
 
 def page(scale: int) -> Tensor:
@@ -137,12 +112,7 @@ def test_a_saved_reader_keeps_its_scale_and_one_of_before_has_none(reader: FormR
     assert load_reader(tmp_path / "own").scale == OWN
     description = tmp_path / "own" / "reader.json"
     own = json.loads(description.read_text(encoding="utf-8"))
-    assert own[SCALE] == asdict(OWN)
-    own[SCALE] = {"word": 12, "ink": 12, "side": 96}  # as versions before kept it
-    description.write_text(json.dumps(own), encoding="utf-8")
-    before = load_reader(tmp_path / "own").scale
-    assert before == OWN
-    assert own.pop(SCALE)
+    assert own.pop(SCALE) == asdict(OWN)
     description.write_text(json.dumps(own), encoding="utf-8")
     assert load_reader(tmp_path / "own").scale is None
     assert scale_in({SCALE: None}) is None

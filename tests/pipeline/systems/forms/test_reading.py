@@ -197,7 +197,7 @@ def test_validation_chooses_where_the_edges_of_words_are(true: str, chosen: str,
     reader, (sheet,) = reader_of(*cast("Any", (settings, data, detector, recogniser)))
     assert isinstance(reader, FormReader)
     assert reader.placing == Placing(0.2, chosen if asked == "auto" else asked)
-    assert reader.scale == Scale(word=10, ink=10, side=80, least_ink=10, least_side=80)
+    assert reader.scale == Scale(word=10, ink=10, side=80)
     assert [found.text for found in sheet.read[""]] == [{"ink": "25x10", "found": "33x10"}[reader.placing.edges]]
     assert sheet.found is not None
     assert len(sheet.found.boxes) == 2  # average precision is of what the detector found

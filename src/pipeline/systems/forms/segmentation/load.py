@@ -71,7 +71,7 @@ def scale_of(forms: FormImages) -> Scale | None:
     """Returns how large training forms, their words and the ink of `SCALED` of them are; None without a word."""
     words = forms.boxes[forms.classes == WORD]
     inks = Inks(forms, spread(len(forms), SCALED).tolist())
-    return Scale.of((words[:, 3] - words[:, 1]).tolist(), inks, forms.shapes.max(1).tolist())
+    return Scale.of((words[:, 3] - words[:, 1]).tolist(), inks, float(forms.shapes.max()))
 
 
 def truth_of(form: Form, boxes: np.ndarray | None = None) -> Truth:
