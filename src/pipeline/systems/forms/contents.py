@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 from data.form_images import WORD, FormImages, HandwrittenForms
-from data.word_images import WordImages
+from data.word_images import HandwrittenWords, WordImages
 from pipeline.compare.markdown import markdown_table
 from pipeline.host.errors import PipelineError
 from pipeline.job.study import Study, log_metrics
