@@ -93,11 +93,11 @@ def warn_of_uneven_steps(
 
 def warn_of_times(values: np.ndarray, parts: Sequence[np.ndarray], path: Path, columns: Sequence[str]) -> None:
     """Warns of the first of several columns that may say when, in values (row, column); parts: rows of each
-    sequence."""
+    sequence. Nothing is said of a column that `refuse_taken` refuses."""
     alone = sum(never_falls(own, parts) for own in values.T) == 1
     named = zip(columns, values.T, strict=True)
     name = next((name for name, own in named if may_be_times(own, parts, alone=alone)), None)
-    if name is not None and len(columns) > 1:
+    if name is not None and len(columns) > 1 and name not in TAKEN:
         warnings.warn(
             f"{path}: column {name!r} rises in every row and is forecast like the others; if it says when, name it as "
             "time",
@@ -243,7 +243,8 @@ def refuse_taken(names: Sequence[str], time: str | None, file: Path) -> None:
         if name in names and name != time:
             raise DataError(
                 f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
-                f"it, name it as {'time' if name == 'time' else 'group'}, or leave it out of columns"
+                f"it, name it as {'time' if name == 'time' else 'group, if it tells sequences apart'}, or leave it out "
+                "of columns"
             )
     for name, added in product(names, ADDED):
         if name + added in (*names, time):
