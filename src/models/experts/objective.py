@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from models.experts.network import Sentences, TranslationNetwork
 from models.runtime.collectives import rank, world
 from models.runtime.objective import Loss, no_loss
+from models.runtime.seeding import generator as named_generator
 from models.sequence.ledger import Ledger
 from models.sequence.losses import TokenLosses, smoothed_cross_entropy
 from models.sequence.tokens import TokenLists, batches_by_tokens
@@ -55,12 +57,14 @@ def encode_targets(vocabulary: Vocabulary, texts: Sequence[str]) -> TokenLists:
 
 
 class Sampling(NamedTuple):
-    """Says how pairs are drawn: a task with p ∝ n^(1/temperature) for its n pairs, then one of them, with replacement.
-    tokens: padded ones of a batch on each side at most. updates: batches of an epoch."""
+    """Says how pairs are drawn: a task with p ∝ n^(1/temperature) for its n pairs, then the next of these in a random
+    order, which is another one whenever all were met. tokens: padded ones of a batch on each side at most. updates:
+    batches of an epoch. seed: of the orders."""
 
     tokens: int = 1600
     updates: int = 1000
     temperature: float = 1.0
+    seed: int = 0
 
 
 class Step(NamedTuple):
@@ -122,16 +126,27 @@ class TranslationObjective:
             raise ValueError(f"a pair has {longest} tokens, and a batch may have {sampling.tokens}; drop longer pairs")
         self._order, self._counts = pairs.task.argsort(stable=True), counts
         self._shares = counts.double() ** (1 / sampling.temperature)
+        whole = batches_by_tokens(pairs.lengths, most=sampling.tokens, generator=torch.Generator().manual_seed(0))
+        self._in_batch, self._epoch = pairs.count / len(whole), 0
 
     def parameters(self) -> list[nn.Parameter]:
         """Returns those that the gradient trains."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
+    def begins(self, epoch: int) -> None:
+        """Takes the number of the epoch, which says where in their orders its pairs begin."""
+        self._epoch = epoch
+
     def batches(self, generator: torch.Generator) -> Iterator[Tensor]:
-        """Yields the row numbers of each batch of an epoch, drawn one window of pairs after the other."""
+        """Yields the row numbers of each batch of an epoch, drawn one window of pairs after the other.
+
+        So much of the orders of pairs counts as met before as the epochs before it take on the average, so that an
+        epoch goes on about where the last one ended, and hangs on none of what was drawn there.
+        """
         left = self.sampling.updates
+        met = (self._epoch * left * self._in_batch * self._shares / self._shares.sum()).long()
         while left:
-            rows = self._drawn(generator)
+            rows = self._drawn(met, min(WINDOW, math.ceil(left * self._in_batch)), generator)
             for places in batches_by_tokens(
                 self.pairs.lengths[rows], most=self.sampling.tokens, generator=generator, window=WINDOW
             )[:left]:
@@ -151,12 +166,24 @@ class TranslationObjective:
             return found
         return Loss(found.total + self.balance * torch.stack(terms).sum() * found.weight, found.weight)
 
-    def _drawn(self, generator: torch.Generator) -> Tensor:
-        """Returns the row numbers of a window of pairs, int64 (row,)."""
-        tasks = torch.multinomial(self._shares, WINDOW, replacement=True, generator=generator)
-        first = self._counts.cumsum(0) - self._counts
-        places = torch.rand(WINDOW, generator=generator, dtype=torch.float64) * self._counts[tasks]
-        return self._order[first[tasks] + places.long()]
+    def _drawn(self, met: Tensor, window: int, generator: torch.Generator) -> Tensor:
+        """Returns the row numbers of a window of pairs, int64 (row,): of each task those behind the ones that were
+        met, to whose numbers (task,) they are added in place."""
+        tasks = torch.multinomial(self._shares, window, replacement=True, generator=generator)
+        rows = torch.empty_like(tasks)
+        for task, count in enumerate(torch.bincount(tasks, minlength=len(met)).tolist()):
+            if count:
+                rows[tasks == task] = self._behind(task, int(met[task]), count)
+                met[task] += count
+        return rows
+
+    def _behind(self, task: int, met: int, count: int) -> Tensor:
+        """Returns the row numbers of so many pairs of a task behind the first `met`, int64 (count,)."""
+        own = self._order[self._counts[:task].sum() :][: self._counts[task]]
+        passes = range(met // len(own), (met + count - 1) // len(own) + 1)
+        chances = [named_generator(self.sampling.seed, f"experts/order/{task}/{number}") for number in passes]
+        ordered = torch.cat([own[torch.randperm(len(own), generator=chance)] for chance in chances])
+        return ordered[met % len(own) :][:count]
 
 
 class Measured(NamedTuple):

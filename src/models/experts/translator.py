@@ -214,7 +214,8 @@ class Translator(SavedEstimator):
         first: int = 0,
     ) -> list[tuple[float, float]]:  # fmt: skip
         """Returns the curve of the predictor's network as it learns its tasks from the number `first` on."""
-        sampling = Sampling(whole_number("tokens", self.tokens), how.updates, number("temperature", self.temperature))
+        tokens, temperature = whole_number("tokens", self.tokens), number("temperature", self.temperature)
+        sampling = Sampling(tokens, how.updates, temperature, seed)
         objective = TranslationObjective(
             predictor.network, learned, sampling=sampling, balance=not_negative("balance", self.balance),
             tasks=range(first, len(predictor.tasks)),

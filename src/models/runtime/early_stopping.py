@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from models.runtime.objective import Objective, descend
+from models.runtime.objective import EpochObjective, Objective, descend
 from models.runtime.progress import epochs_shown
 from models.runtime.seeding import drawn, generator
 
@@ -98,6 +98,8 @@ class EarlyStopping:
         """Returns the mean loss over the batches of an epoch, each before its step. Raises ValueError where it is not
         finite."""
         self.objective.model.train()
+        if isinstance(self.objective, EpochObjective):
+            self.objective.begins(number)
         with drawn(self.seed, f"{self.name}/dropout/{number}"):
             losses = descend(self.objective, self.optimizer, generator=batches)
         mean = sum(float(loss.total) for loss in losses) / sum(float(loss.weight) for loss in losses)

@@ -30,7 +30,7 @@ from pipeline.systems.experts.validation import Validation
 from pipeline.tracking.run_request import without
 
 BASE = "learned.npz"
-VERSION = 2  # of how old tasks are learned, raised where the same settings give other weights
+VERSION = 3  # of how old tasks are learned, raised where the same settings give other weights
 
 
 class Split(NamedTuple):

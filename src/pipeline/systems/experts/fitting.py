@@ -60,6 +60,9 @@ class Paced:
     def parameters(self) -> list[nn.Parameter]:
         return self.objective.parameters()
 
+    def begins(self, epoch: int) -> None:
+        self.objective.begins(epoch)
+
     def batches(self, generator: torch.Generator) -> Iterator[Any]:
         return self.objective.batches(generator)
 
@@ -96,7 +99,7 @@ def objective_of(
     settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, tasks: Sequence[int] | None = None
 ) -> Paced:
     """Returns the loss of an arm over the training part of these tasks, None for all."""
-    sampling = Sampling(settings.sampling.tokens, settings.fit.updates, settings.sampling.temperature)
+    sampling = Sampling(settings.sampling.tokens, settings.fit.updates, settings.sampling.temperature, settings.seed)
     return Paced(
         TranslationObjective(
             network, encoded.parts["train"], sampling=sampling, balance=settings.experts.balance,
