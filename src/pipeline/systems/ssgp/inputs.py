@@ -19,7 +19,7 @@ from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow, Measures
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
-from pipeline.job.shared import forget_states
+from pipeline.job.shared import MARK_LETTERS, forget_states, versioned
 from pipeline.job.study import Study
 from pipeline.systems.ssgp.config import AutoencoderConfig, SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints, with_inputs
@@ -118,3 +118,19 @@ def inputs_for(settings: SsgpConfig, model: PointModel, points: StandardisedPoin
         if model.inputs == "principal":
             return with_inputs(points, principal_directions(points.train.inputs, settings.autoencoder.latent))
         return reconfigured(settings, points, here)
+
+
+def checkpoint_of_fit(settings: SsgpConfig, model: PointModel, points: StandardisedPoints, folder: Path) -> Path:
+    """Returns where in the folder of a run the state of its fit is kept.
+
+    The name has the mark of the autoencoder, where there is one, and of the version that trains it, so that a fit that
+    was stopped does not go on with what another autoencoder gives; a line says that it begins anew.
+    """
+    path = folder / "fit.npz"
+    if model.inputs != "autoencoder":
+        return path
+    mark = versioned(mark_of(points.train.inputs, settings.autoencoder, settings.seed), VERSION)
+    path = path.with_stem(f"fit-{mark[:MARK_LETTERS]}")
+    if not path.exists() and any(folder.glob("fit*.npz")):
+        tqdm.write("the fit begins anew: before the stop it learned from the inputs of another autoencoder")
+    return path

@@ -26,7 +26,7 @@ from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import FittedCurve, StandardisedPoints, standardised_points
 from pipeline.systems.ssgp.evaluate import predictor_of
 from pipeline.systems.ssgp.fits import Draw, fit
-from pipeline.systems.ssgp.inputs import inputs_for
+from pipeline.systems.ssgp.inputs import checkpoint_of_fit, inputs_for
 from pipeline.systems.ssgp.results import log_curve, log_predictions, log_scores, said
 from pipeline.systems.ssgp.streamed import log_stream
 
@@ -118,7 +118,7 @@ def stages(settings: SsgpConfig, job: Job, chosen: Chosen, loaded: Loaded, here:
     (model, draw), (points, standardised) = chosen, loaded
     learnt = inputs_for(settings, model, standardised, here)
     with here.clock.stage("fit"):
-        fitted = fit(settings, model, learnt, draw, here.folder / "fit.npz")
+        fitted = fit(settings, model, learnt, draw, checkpoint_of_fit(settings, model, standardised, here.folder))
     validation, ended = fitted.best.validation.rmse, fitted.ended_at(settings.ssgp.iterations)
     stopped = "" if ended is None else f"iteration {ended}"
     here.run.tags({"validation_rmse": repr(validation), "ssgp.stopped": stopped})

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from data.files.exact_numbers import EXACT
-from full_disk import stopped_and_resumed
+from full_disk import SAID, full_disk_at, stopped_and_resumed
 from logged import only_run, table
+from models.ssgp.model import SSGP
 from models.ssgp.predictor import load_predictor
+from pipeline.systems.ssgp import inputs as inputs_module
 from pipeline.systems.ssgp.served import as_table
 from served_in_process import application, in_process
 
@@ -209,8 +211,6 @@ def test_a_fit_that_cannot_go_on_counts_to_where_it_came(model: str, run_pipelin
 
 
 def test_a_fit_that_was_killed_goes_on_where_it_stopped(run_pipeline, client, monkeypatch) -> None:
-    from models.ssgp.model import SSGP
-
     asked = (*OWN, "size=full", "data.points=30", "features.count=4", "ssgp.iterations=6", "ssgp.every=2", "seed=3")
     losses = stopped_and_resumed(run_pipeline, asked, SSGP, 4, monkeypatch)
     assert len(losses) == 4 + 4  # two steps were kept
@@ -218,6 +218,23 @@ def test_a_fit_that_was_killed_goes_on_where_it_stopped(run_pipeline, client, mo
     client.delete_run(only_run(client).info.run_id)
     assert run_pipeline(*asked).status == 0
     pd.testing.assert_frame_equal(table(only_run(client), "curves/curve.csv"), resumed, check_exact=True)
+
+
+@pytest.mark.parametrize(("model", "version", "kept"), [("revisited", 0, 2), ("revisited", 1, 0), ("pca", 1, 2)])
+def test_a_fit_does_not_go_on_with_the_inputs_of_another_autoencoder(
+    model: str, version: int, kept: int, run_pipeline, monkeypatch
+) -> None:
+    """The version of how autoencoders are trained is no setting, so resume=true finds the run of before."""
+    asked = (*OWN, f"model={model}", "size=full", "data.points=30", "features.count=4", "ssgp.iterations=6",
+             "ssgp.every=2", "autoencoder.steps=2")  # fmt: skip
+    losses = full_disk_at(4, SSGP, "loss", monkeypatch)
+    assert SAID in run_pipeline(*asked).error
+    monkeypatch.setattr(inputs_module, "VERSION", inputs_module.VERSION + version)
+    result = run_pipeline(*asked, "resume=true")
+    assert result.status == 0
+    assert len(losses) == 4 + 6 - kept
+    said = "the fit begins anew: before the stop it learned from the inputs of another autoencoder"
+    assert (said in result.out) == (not kept)
 
 
 def test_a_stream_of_generated_rows_is_timed(run_pipeline, client) -> None:
