@@ -20,6 +20,7 @@ from pipeline.job.curve import Decision, EpochRow
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn import load
 from pipeline.systems.psrnn import recipe as psrnn
+from pipeline.systems.tune.config import DrawnConfig, check_lags
 from pipeline.systems.tune.recipe import name_of_search, watch
 from pipeline.tracking.run import CUT, DESCRIPTION, Run
 
@@ -408,6 +409,32 @@ def test_a_search_that_cannot_run_is_refused(space: str, message: str, run_pipel
 def test_what_is_wrong_among_the_readouts_is_said_of_them(drawn: str, run_pipeline) -> None:
     error = run_pipeline(*TUNE, "tune.trial=0", f"tune.readouts=[{{{drawn}}}]").error
     assert "tune.readouts: " in error
+
+
+@pytest.mark.parametrize("drawn", ["low: 1, high: 40", "choices: [2, null, 40, 8]"])
+@pytest.mark.parametrize("name", ["space", "readouts"])
+def test_a_search_over_more_lags_than_come_before_the_first_scored_step_is_refused(
+    name: str, drawn: str, run_pipeline
+) -> None:
+    lists = {"space": "{key: seed, choices: [1]}"} | {name: f"{{key: readout.lags, {drawn}}}"}
+    typed = [f"tune.{key}=[{own}]" for key, own in lists.items()]
+    error = run_pipeline(*TUNE, "tune.trial=0", "evaluate.first_step=39", *typed).error
+    assert (
+        f"tune.{name} draws readout.lags up to 40, and evaluate.first_step is 39: trials would be scored over unlike "
+        "steps; give evaluate.first_step=40"
+    ) in error
+
+
+@pytest.mark.parametrize(("most", "first_step"), [(40, 40), (4, 4), (1, 4)])
+def test_a_search_over_lags_up_to_the_first_scored_step_is_taken(most: int, first_step: int) -> None:
+    settings: Any = SimpleNamespace(
+        tune=SimpleNamespace(space=[DrawnConfig("readout.lags", 0, most), DrawnConfig("seed", 0, 99)], readouts=[]),
+        evaluate=SimpleNamespace(first_step=first_step),
+    )
+    check_lags(settings)
+    settings.evaluate.first_step = most - 1
+    with pytest.raises(PipelineError, match=f"give evaluate.first_step={most}$"):
+        check_lags(settings)
 
 
 def test_a_search_without_a_trial_is_refused_before_there_is_a_parent(run_pipeline, client) -> None:

@@ -14,6 +14,7 @@ from pipeline.systems.registry import function, system
 SEARCHED = system("psrnn")
 Searched: Any = SEARCHED.settings
 LISTS = ("space", "readouts")  # of what is drawn, in the order in which it is drawn
+LAGS = "readout.lags"
 NO_TRIAL = "recipe=tune is a multirun that is tracked; start it by +experiment=tune"
 
 
@@ -66,6 +67,7 @@ def check(settings: TuneConfig) -> None:
             check_drawn(drawn, f"tune.{name}")
             check_where(drawn, before, f"tune.{name}")
             before.add(drawn.key)
+    check_lags(settings)
 
 
 def drawn_settings(settings: TuneConfig) -> list[DrawnConfig]:
@@ -102,6 +104,25 @@ def check_drawn(drawn: DrawnConfig, place: str) -> None:
         raise PipelineError(f"{place}: {drawn.key} needs low < high, or choices")
     if drawn.log and drawn.low <= 0:
         raise PipelineError(f"{place}: {drawn.key} is drawn by its logarithm, so low={drawn.low} must be above 0")
+
+
+def most_of(drawn: DrawnConfig) -> float:
+    """Returns the largest number that may be drawn for a setting; 0 where none of its choices is one."""
+    if drawn.choices is None:
+        return drawn.high or 0
+    return max((choice for choice in drawn.choices if isinstance(choice, int | float)), default=0)
+
+
+def check_lags(settings: TuneConfig) -> None:
+    """Raises PipelineError where more lags of the readout may be drawn than rows come before the first scored step: a
+    trial is scored from its lags on, and errors over unlike steps cannot be compared."""
+    for name in LISTS:
+        most = max((most_of(drawn) for drawn in getattr(settings.tune, name) if drawn.key == LAGS), default=0)
+        if most > settings.evaluate.first_step:
+            raise PipelineError(
+                f"tune.{name} draws {LAGS} up to {most:g}, and evaluate.first_step is {settings.evaluate.first_step}: "
+                f"trials would be scored over unlike steps; give evaluate.first_step={most:g}"
+            )
 
 
 SYSTEM = replace(
