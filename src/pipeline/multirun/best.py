@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from itertools import groupby
 from pathlib import Path
 
@@ -40,7 +41,12 @@ def by_data(children: list[MlflowRun]) -> list[list[MlflowRun]]:
     groups: dict[tuple[str, ...], list[MlflowRun]] = {}
     for child, data in zip(children, data_of([child.data.tags for child in children]), strict=True):
         groups.setdefault(data, []).append(child)
-    return [groups[name] for name in sorted(groups)]
+    return [groups[name] for name in sorted(groups, key=lambda name: [*name[:-1], by_numbers(name[-1])])]
+
+
+def by_numbers(words: str) -> list[str | int]:
+    """Returns what sorts words by the numbers in them: "from step 4" before "from step 24"."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", words)]
 
 
 def log_best(run: Run, children: list[MlflowRun], comparison: Comparison | None, *, tested: bool, whole: bool) -> None:
@@ -141,18 +147,25 @@ def given_to(job: MlflowRun) -> dict[str, str]:
 def best_of_parts(client: MlflowClient, groups: list[list[MlflowRun]], comparison: Comparison) -> list[str]:
     """Returns the line that says why no job is the best of several groups of one name, with the settings of the data,
     and those by which jobs are measured, in which the jobs differ; and for each group the lines of the job whose model
-    is kept. Where no setting tells what its error is of, the lines say it."""
+    is kept. They name the settings of the data that all jobs of the group have, and what their errors are of."""
     jobs = [child for group in groups for child in group]
     given, otherwise = [given_to(job) for job in jobs], measured_otherwise(jobs)
     settings = differing(given, ("data.", *(comparison.measured_by if otherwise else ())))
     differ = f" ({', '.join(settings)})" if settings else ""
     unlike = unlike_of(jobs, data="ran on unlike parts of it")
     lines = [f"no best on {jobs[0].data.tags['data']}: the jobs {unlike}{differ}, whose errors cannot be compared"]
-    for kept in [best_to_keep(group, comparison) for group in groups]:
-        own = " ".join(f"{key}={given_to(kept)[key]}" for key in settings if key in given_to(kept))
-        part = own or (measured_of(kept.data.tags) if otherwise else "")
+    for group in groups:
+        kept = best_to_keep(group, comparison)
+        own = alike_in(group, [key for key in settings if key.startswith("data.")])
+        part = " ".join([*own, *([measured_of(kept.data.tags)] if otherwise else [])])
         lines += best_of_data(client, [kept], comparison, part=part)
     return lines
+
+
+def alike_in(jobs: list[MlflowRun], keys: list[str]) -> list[str]:
+    """Returns "key=value" of those of the keys that all jobs were given the same value of."""
+    values = {key: {given_to(job).get(key) for job in jobs} for key in keys}
+    return [f"{key}={value}" for key, own in values.items() for value in own if len(own) == 1 and value is not None]
 
 
 def measured_otherwise(children: list[MlflowRun]) -> bool:

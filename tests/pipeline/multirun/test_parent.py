@@ -275,7 +275,7 @@ def test_the_model_that_is_kept_of_each_part_is_told_with_the_command_that_predi
 @pytest.mark.parametrize("swept", ["readout.lags", None])
 def test_jobs_whose_errors_are_measured_otherwise_have_no_best(client, monkeypatch, swept: str | None) -> None:
     """Steps with many rows before them are easier to forecast than those at the start, so errors of both say nothing.
-    Where a contender has the setting, what it comes to is told."""
+    What the errors are of is told, whatever has set it."""
     sweep = Run(client, client.create_run(client.create_experiment("lags")).info.run_id)
     for lags, error in (("2", 3.0), ("24", 4.0), ("24", 5.0)):
         given = json.dumps({swept or "contender": lags})
@@ -290,12 +290,25 @@ def test_jobs_whose_errors_are_measured_otherwise_have_no_best(client, monkeypat
     assert logged == [("c-3.0", None), ("c-4.0", None)]
     log_best(sweep, children, FORECASTS, tested=False, whole=True)
     assert not [name for name in client.get_run(sweep.id).data.tags if name.startswith("best")]
-    settings, before = (f" ({swept})", f"{swept}=") if swept else ("", "from step ")
+    settings = f" ({swept})" if swept else ""
     assert best_in_words(client, children, FORECASTS) == (
         f"no best on walks: the jobs were measured otherwise{settings}, whose errors cannot be compared\n"
-        f"best on walks {before}2: c-3.0, validation error 3\n"
-        f"best on walks {before}24: c-4.0, validation error 4"
+        "best on walks from step 2: c-3.0, validation error 3\n"
+        "best on walks from step 24: c-4.0, validation error 4"
     )
+
+
+def test_the_best_of_each_kind_is_named_by_what_its_error_is_of_in_the_order_of_its_numbers(client) -> None:
+    """Jobs of 2 and 4 lags are scored from step 4 on, so that neither number of lags tells their group."""
+    sweep = Run(client, client.create_run(client.create_experiment("groups")).info.run_id)
+    for number, lags, step, error in (("0", 4, 4, 2.0), ("0", 2, 4, 3.0), ("0", 24, 24, 4.0), ("1", 24, 24, 5.0)):
+        given = json.dumps({"readout.lags": str(lags), "data.seed": number})
+        job_of(sweep, error, given=given, measured=f"from step {step}", **{"data.checksum": number})
+    assert best_in_words(client, parent.children_of(client, sweep), FORECASTS).splitlines()[1:] == [
+        "best on walks data.seed=0 from step 4: 0-2.0, validation error 2",
+        "best on walks data.seed=0 from step 24: 0-4.0, validation error 4",
+        "best on walks data.seed=1 from step 24: 1-5.0, validation error 5",
+    ]
 
 
 def test_pieces_of_a_vocabulary_are_known_by_the_tag_of_older_jobs_too() -> None:
