@@ -20,6 +20,10 @@ from pipeline.tracking.registry import register
 from pipeline.tracking.run import Run, scratch_folder
 
 
+class NotRegistered(PipelineError):
+    """Says why no model is registered at the end of a multirun; models are kept before."""
+
+
 def best_child(children: list[MlflowRun], comparison: Comparison) -> tuple[MlflowRun, float]:
     """Returns the job whose kept model is the best on the validation part, and the validation error of that model. The
     error is infinity where it is not finite. The test error decides nothing.
@@ -83,12 +87,12 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
     """Keeps for the jobs on the same data the model of the best one among those whose model can be kept, and registers
     the model if there is a name.
 
-    Raises PipelineError where there is a name and the jobs make no model, their data differ or they were measured
+    Raises NotRegistered where there is a name and the jobs make no model, their data differ or they were measured
     otherwise, or the best job has no model. Models are kept before.
     """
     if not children or comparison is None:
         if name is not None:
-            raise PipelineError(f"tracking.register={name}: these jobs make no model; leave it out")
+            raise NotRegistered(f"tracking.register={name}: these jobs make no model; leave it out")
         return
     apart = len({data[2:] for data in data_of([child.data.tags for child in children])}) > 1
     bests = [best_to_keep(group, comparison) for group in by_data(children)]
@@ -97,10 +101,12 @@ def keep_best(run: Run, children: list[MlflowRun], comparison: Comparison | None
         return
     if apart:
         unlike = unlike_of(children, data="ran on different data")
-        raise PipelineError(f"tracking.register={name}: the jobs {unlike}, so none is the best")
+        raise NotRegistered(
+            f"tracking.register={name}: the jobs {unlike}, so none is the best; register from a sweep of alike jobs"
+        )
     best, uri = bests[0], uris[0]
     if uri is None:
-        raise PipelineError(
+        raise NotRegistered(
             f"tracking.register={name}: the best job, {best.info.run_name}, has no model; its validation "
             f"{comparison.word} is not finite, or it was stopped before its model was kept"
         )

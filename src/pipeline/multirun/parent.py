@@ -20,7 +20,7 @@ from pipeline.compare.words import Summary
 from pipeline.host.errors import FinishedBefore, PipelineError
 from pipeline.host.locks import file_lock
 from pipeline.host.process import command_line
-from pipeline.multirun.best import best_child, best_in_words, by_data, keep_best, log_best
+from pipeline.multirun.best import NotRegistered, best_child, best_in_words, by_data, keep_best, log_best
 from pipeline.multirun.checks import planned
 from pipeline.multirun.sweep_mark import sweep_mark
 from pipeline.multirun.trials import trial_table
@@ -178,11 +178,17 @@ def summarised(run: Run, children: list[MlflowRun], compare: Any, name: str | No
         "the best of them could not be told": lambda: log_best(run, compared, comparison, tested=tested, whole=whole),
         "the model of the best could not be kept or registered": lambda: keep_best(run, compared, comparison, name),
     }
-    failures = [f"{words}: {error}" for words, step in steps.items() if (error := error_of(step)) is not None]
+    errors = {words: error_of(step) for words, step in steps.items()}
+    failures = [failure_in_words(words, error) for words, error in errors.items() if error is not None]
     if failures:
         warnings.warn(f"the jobs ran, but {'; and '.join(failures)}", stacklevel=2)
         run.tags({"summary.error": "; ".join(failures)[:5000]})
     return not failures
+
+
+def failure_in_words(words: str, error: Exception) -> str:
+    """Returns what failed, `words`, and why. Where it is that nothing is registered, models were kept."""
+    return f"{'nothing is registered' if isinstance(error, NotRegistered) else words}: {error}"
 
 
 def error_of(step: Callable[[], None]) -> Exception | None:

@@ -298,6 +298,30 @@ def test_jobs_whose_errors_are_measured_otherwise_have_no_best(client, monkeypat
     )
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_model_that_is_kept_but_not_registered_is_not_said_to_be_lost(client, monkeypatch, broken: bool) -> None:
+    def log_model(*_: Any) -> None:
+        if broken:
+            raise OSError("no space left")
+
+    sweep = Run(client, client.create_run(client.create_experiment("kept")).info.run_id)
+    for lags in ("2", "24"):
+        own = {"data.checksum": "c", "recipe": "psrnn"}
+        job_of(sweep, 3.0, measured=f"from step {lags}", **own)
+    monkeypatch.setattr(best, "log_best_model", log_model)
+    monkeypatch.setattr(parent, "log_summary", lambda *_: None)
+    monkeypatch.setattr(parent, "is_compared", lambda *_: True)
+    said = "the model of the best could not be kept or registered: no space left" if broken else (
+        "nothing is registered: tracking.register=n: the jobs were measured otherwise, so none is the best; register "
+        "from a sweep of alike jobs"
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match=f"^the jobs ran, but {said}$"):
+        assert not parent.summarised(
+            sweep, parent.children_of(client, sweep), SimpleNamespace(figure="count"), "n", "FINISHED"
+        )
+    assert client.get_run(sweep.id).data.tags["summary.error"] == said
+
+
 def test_the_best_of_each_kind_is_named_by_what_its_error_is_of_in_the_order_of_its_numbers(client) -> None:
     """Jobs of 2 and 4 lags are scored from step 4 on, so that neither number of lags tells their group."""
     sweep = Run(client, client.create_run(client.create_experiment("groups")).info.run_id)
