@@ -42,8 +42,8 @@ class Found(NamedTuple):
     pixels. kind: of `CLASSES`, or `WHOLE` for a whole form. score: of the detector. text: what a word says, as it was
     corrected where that was asked for, "" of what is not read. probability: p(read | image), None of what is not read:
     by CTC of all paths that say the text, by a decoder the product over its symbols and its end, of a text that was
-    cut without an end, by a word model its share among the words. A language model has no part in it. read: the text
-    as the recogniser has it, before it is corrected.
+    cut that over its symbols alone, by a word model its share among the words. A language model has no part in it.
+    read: the text as the recogniser has it, before it is corrected.
     """
 
     order: int

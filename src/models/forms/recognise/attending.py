@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.forms.images import Crops
 from models.forms.recognise.recogniser import CutReading, Reading, Recogniser
-from models.sequence.decoding import Rules, beam
+from models.sequence.decoding import Rules, Written, beam
 from models.sequence.masks import masked_mean, masked_softmax, present_steps
 
 END = 0  # of a text; also CTC's blank
@@ -82,8 +82,8 @@ class AttentionRecogniser(Recogniser):
         return Memory(states, present, keys, begin.transpose(0, 1).contiguous())
 
     def longest(self, memory: Memory) -> Tensor:
-        """Returns how many symbols are written at most, an end among them, int64 (text,): one a frame, and the end."""
-        return memory.present.sum(1) + 1
+        """Returns how many symbols are written at most before the end, int64 (text,): one a frame."""
+        return memory.present.sum(1)
 
     def spoken(self, decoded: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Returns ln p (text, step, symbol) and attention (text, step, frame) of states d (text, step, units)."""
@@ -113,7 +113,7 @@ class AttentionRecogniser(Recogniser):
 
     def losses(self, crops: Crops, texts: Sequence[str]) -> dict[str, Tensor]:
         """Returns decoder_loss, −ln p of each text over the number of its characters; the mean over the texts. Raises
-        ValueError for a text that has more symbols, with its end, than are written at most."""
+        ValueError for a text of more symbols than are written at most."""
         symbols, memory = self.alphabet.encode(texts), self.remember(crops)
         refuse_longer(symbols, self.longest(memory).tolist())
         nats = self.nats(memory, symbols)
@@ -121,15 +121,30 @@ class AttentionRecogniser(Recogniser):
 
     def read(self, crops: Crops) -> list[Reading]:
         """Returns the text of the hypothesis of the beam with the best score, log p over its length as `beam` has it,
-        and its probability; with `beam=1` each symbol is the most probable one. A text without an end is a
-        `CutReading`."""
+        and its probability; with `beam=1` each symbol is the most probable one. A text that is as long as may be and
+        does not end there is a `CutReading`, whose probability is that of a text with this beginning."""
         memory = self.remember(crops)
         rules = Rules(self.embedding.num_embeddings - 1, END, self.longest(memory))
-        said = beam(self, memory, rules, size=self.settings.beam)
+        said = self.ended(memory, beam(self, memory, rules, size=self.settings.beam))
         return [
             (Reading if own.finished else CutReading)(self.alphabet.decode(own.tokens.tolist()), math.exp(own.log_p))
             for own in said
         ]
+
+    @torch.no_grad()
+    def ended(self, memory: Memory, said: Sequence[Written]) -> list[Written]:
+        """Returns what was written, where a text that is as long as may be ends, with its end in log p, if the end is
+        the most probable next symbol."""
+        ended = list(said)
+        full = [row for row, own in enumerate(said) if not own.finished]
+        if full:
+            rows, symbols = torch.tensor(full, device=memory.states.device), [said[row].tokens.tolist() for row in full]
+            _, log_p, _ = self.taught(memory.pick(rows), symbols)
+            for row, own, ln in zip(full, symbols, log_p, strict=True):
+                if int(ln[len(own)].argmax()) == END:
+                    total = said[row].log_p + float(ln[len(own), END])
+                    ended[row] = said[row]._replace(log_p=total, finished=True)
+        return ended
 
     def start(self, memory: Memory) -> State:
         """Returns the state before the first symbol."""
@@ -150,11 +165,11 @@ class AttentionRecogniser(Recogniser):
 
 
 def refuse_longer(texts: Sequence[Sequence[int]], longest: Sequence[int]) -> None:
-    """Raises ValueError, naming the first, for a text of more symbols than are written at most before its end: it could
-    not be read. longest: with the end."""
+    """Raises ValueError, naming the first, for a text of more symbols than are written at most: it could not be
+    read."""
     for number, (symbols, most) in enumerate(zip(texts, longest, strict=True)):
-        if len(symbols) >= most:
+        if len(symbols) > most:
             raise ValueError(
-                f"text {number} has {len(symbols)} symbols, and of its image at most {most - 1} are read; take wider "
+                f"text {number} has {len(symbols)} symbols, and of its image at most {most} are read; take wider "
                 f"images, or a larger number of characters where one is set"
             )

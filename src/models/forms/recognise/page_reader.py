@@ -70,6 +70,5 @@ class PageNetwork(AttentionRecogniser):
         return self.memory_of(self.encoder(Padded(columns, frames)), present_steps(frames, columns.shape[1]))
 
     def longest(self, memory: Memory) -> Tensor:
-        """Returns how many symbols are written at most, an end among them, int64 (form,): as many as are set, and the
-        end."""
-        return torch.full_like(memory.present.sum(1), self.settings.characters + 1)
+        """Returns how many symbols are written at most before the end, int64 (form,): as many as are set."""
+        return torch.full_like(memory.present.sum(1), self.settings.characters)

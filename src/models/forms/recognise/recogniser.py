@@ -17,8 +17,8 @@ BATCH = 64  # images that are read at once
 
 class Reading(NamedTuple):
     """Holds what was read in an image, and p(text | image) as the recogniser has it: by CTC of all paths that say the
-    text, by a decoder the product over its symbols and its end, of a text that was cut without an end, by a word model
-    its share among the words."""
+    text, by a decoder the product over its symbols and its end, of a text that was cut that over its symbols alone, by
+    a word model its share among the words."""
 
     text: str
     probability: float

@@ -13,6 +13,7 @@ from models.forms.images import Crops, as_grey, crops_of
 from models.forms.reader import WholeReader
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.page_reader import ConvolveAttendSpell, PageNetwork
+from models.forms.recognise.recogniser import CutReading
 
 ALPHABET = Alphabet(tuple(" abdegrot"))
 SMALL = ConvolveAttendSpell(height=32, units=24, characters=20)
@@ -70,15 +71,33 @@ def test_it_learns_forms_by_heart_and_writes_no_more_than_is_set(
     made.settings = ConvolveAttendSpell(height=32, units=24, characters=len(TEXTS[0]))
     assert whole.read(form)[0].text == TEXTS[0]  # without a warning
     made.settings = ConvolveAttendSpell(height=32, units=24, characters=2)
-    assert [own.text for own in made.read_words(forms)] == [text[:3] for text in TEXTS]
-    with pytest.warns(UserWarning, match=r"^form 7: 3 characters were read without an end, .* may be missing"):
-        assert whole.read(form, where="form 7")[0].text == TEXTS[0][:3]
+    assert [own.text for own in made.read_words(forms)] == [text[:2] for text in TEXTS]
+    with pytest.warns(UserWarning, match=r"^form 7: 2 characters were read without an end, .* may be missing"):
+        assert whole.read(form, where="form 7")[0].text == TEXTS[0][:2]
     for characters, refused in ((2, "text 0 has 8 symbols, and of its image at most 2 are read"), (7, "at most 7")):
         made.settings = ConvolveAttendSpell(height=32, units=24, characters=characters)
         with pytest.raises(ValueError, match=refused):
             made.losses(crops_of(forms, 32), TEXTS)
     made.settings = ConvolveAttendSpell(height=32, units=24, characters=8)
     made.losses(crops_of(forms[:1], 32), TEXTS[:1])
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_text_that_fills_its_room_ends_there_or_is_cut_and_has_the_probability_of_what_it_says(
+    size: int, forms: list[Tensor], learn: Callable[..., None]
+) -> None:
+    made = SMALL.network(ALPHABET)
+    learn(made, forms, TEXTS, steps=100, rate=0.01)
+    whole, log_p, _ = made.taught(made.remember(crops_of(forms, 32)), ALPHABET.encode(TEXTS))
+    each = log_p.detach().gather(2, whole.unsqueeze(2)).squeeze(2)
+    for room in (8, 9):  # of characters; the texts have 8, 9 and 8
+        made.settings = ConvolveAttendSpell(height=32, units=24, characters=room, beam=size)
+        for own, text, ln in zip(made.read_words(forms), TEXTS, each, strict=True):
+            cut = len(text) > room
+            assert own.text == text[:room]
+            assert isinstance(own, CutReading) == cut
+            said = ln[: room if cut else len(text) + 1]
+            assert own.probability == pytest.approx(float(said.sum().exp()), rel=1e-4)
 
 
 @pytest.mark.parametrize("wrong", [{"height": 48}, {"width": 8}, {"characters": 0}])
