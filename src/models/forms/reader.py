@@ -27,6 +27,10 @@ NAME, WHOLE = CLASSES[WORD], "form"
 THE_FORM = "the form"  # where it has no name
 
 
+class CutWarning(UserWarning):
+    """Says that the text of a form was cut where it came to no end."""
+
+
 class WordReader(Protocol):
     """Reads words."""
 
@@ -130,8 +134,8 @@ class WholeReader:
         """Returns one row, of class `WHOLE` and of score 1, whose box is the form and whose text is all that was read;
         none where nothing was. least_score is of no account. where: what the form is called in warnings.
 
-        image: as of `FormReader.read`. Warns of a text that came to no end. Raises TypeError and ValueError as it does,
-        and ValueError for a vocabulary.
+        image: as of `FormReader.read`. Warns, with `CutWarning`, of a text that came to no end. Raises TypeError and
+        ValueError as it does, and ValueError for a vocabulary.
         """
         if vocabulary:
             raise ValueError("this reader knows no vocabulary; leave vocabulary out")
@@ -140,6 +144,7 @@ class WholeReader:
             warnings.warn(
                 f"{where}: {len(rows[0].text)} characters were read without an end, and no more are written; the rest "
                 "may be missing: cut the form, or train with a larger number of characters",
+                CutWarning,
                 stacklevel=2,
             )
         return rows

@@ -6,6 +6,7 @@ import importlib
 import math
 import shlex
 import shutil
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ def log_model(run: Run, servable: Servable, comparison: Comparison, *, name: str
     known = run.client.get_run(run.id).data
     origin = {key: value for key, value in known.tags.items() if key.startswith(ORIGIN)}
     begun = run.client.create_logged_model(run.experiment_id, MODEL, run.id, origin, known.params)
-    with scratch_folder() as folder:
+    with scratch_folder() as folder, warnings.catch_warnings():
+        for kind in servable.silent:
+            warnings.simplefilter("ignore", kind)
         parts = model_parts(servable, folder)
         logged = Model.log(None, mlflow.pyfunc, run_id=run.id, model_id=begun.model_id, **parts)
     if name is None:

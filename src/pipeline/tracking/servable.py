@@ -28,6 +28,7 @@ class Servable:
     metadata: what is read of a logged model without loading it.
     model_config: settings of the served model that whoever loads it may change.
     packages: of this project that travel with the model.
+    silent: warnings that are not shown while the model answers its example: they are of that example alone.
     """
 
     code: Path
@@ -38,6 +39,7 @@ class Servable:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     model_config: Mapping[str, Any] = field(default_factory=dict)
     packages: Sequence[str] = ("models",)
+    silent: Sequence[type[Warning]] = ()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from PIL import Image
 
 from data.forms.images import as_in_a_file, load_reading, save_reading
+from models.forms.reader import CutWarning
 from models.forms.tables import SIDES
 from pipeline.host.errors import PipelineError
 from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
@@ -81,6 +82,7 @@ def servable(parameters: Path) -> Servable:
         requirements=pinned(f"{name}=={version(name)}" for name in ("scipy", "pillow", "rapidfuzz")),
         metadata=own.metadata | {"invert": load_reading(parameters).invert},
         packages=("models", "data"),
+        silent=(CutWarning,),
     )
 
 

@@ -13,10 +13,12 @@ from tqdm import tqdm
 
 from data.base import DataError
 from data.forms.images import Reading, content_of, read_image
+from models.forms.reader import CutWarning
 from models.forms.scale import ScaleWarning
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
 
+COUNTED: tuple[type[Warning], ...] = (ScaleWarning, CutWarning)  # said once for all forms
 FORM = "form"  # a blank one has no box; a blank image of a word is refused
 NAMED = 5  # so many images without a box, or with a fault, are named
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pdf")
@@ -61,15 +63,16 @@ def asked_of(model: Any, settings: PredictConfig, unit: str) -> dict[str, Any]:
 def answers(model: Any, settings: PredictConfig, unit: str) -> Answers:
     """Returns what a model says of each image. unit: what an image is called.
 
-    Warns of images with light ink on dark paper, if the model finds that out by itself, and of forms of another scale
-    than those of training. Raises DataError, naming the file, for an image that cannot be read, PipelineError for
-    settings of others.
+    Warns of images with light ink on dark paper, if the model finds that out by itself, of forms of another scale than
+    those of training, and of forms whose text was cut. Raises DataError, naming the file, for an image that cannot be
+    read, PipelineError for settings of others.
     """
-    params, found, scales = asked_of(model, settings, unit), dict[str, pd.DataFrame](), list[str]()
+    params, found = asked_of(model, settings, unit), dict[str, pd.DataFrame]()
+    said = {kind: list[str]() for kind in COUNTED}
     files = images_at(Path(settings.data.path).expanduser())
     reading = Reading(invert=model.metadata.metadata.get("invert", "auto"), blank=unit == FORM)
     looked = checked(files, reading, unit)
-    with scale_warnings(scales):
+    with counted_warnings(said):
         for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
             frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
             try:
@@ -77,7 +80,7 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> Answers:
             except ValueError as error:
                 raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
     warn_of_inverted(looked, len(found))
-    warn_of_scales(scales, len(found))
+    warn_of_counted(said, len(found))
     return Answers(found, looked.blank)
 
 
@@ -124,27 +127,30 @@ def warn_of_inverted(looked: Looked, count: int) -> None:
 
 
 @contextmanager
-def scale_warnings(said: list[str]) -> Iterator[None]:
-    """Adds to `said` what is warned within of the scale of a form, in place of a line each; other warnings go on."""
+def counted_warnings(said: dict[type[Warning], list[str]]) -> Iterator[None]:
+    """Adds to `said` what is warned within of a form, by its kind, in place of a line each; other warnings go on."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, ScaleWarning):
-                said.append(str(message))
-            else:
+            kind = next((own for own in said if issubclass(category, own)), None)
+            if kind is None:
                 shown(message, category, *where, **more)
+            else:
+                said[kind].append(str(message))
 
-        warnings.simplefilter("always", ScaleWarning)
+        for kind in said:
+            warnings.simplefilter("always", kind)
         warnings.showwarning = show
         yield
 
 
-def warn_of_scales(said: list[str], count: int) -> None:
-    """Warns of forms of another scale than those of training, if there are any: what is said of the first, and how many
-    of `count` there are."""
-    if said:
-        warnings.warn(f"{said[0]} (such are {len(said)} of {count} forms)", stacklevel=3)
+def warn_of_counted(said: dict[type[Warning], list[str]], count: int) -> None:
+    """Warns of forms, if something was said of any: of each kind what is said of the first, and how many of `count`
+    there are."""
+    for own in said.values():
+        if own:
+            warnings.warn(f"{own[0]} (such are {len(own)} of {count} forms)", stacklevel=3)
 
 
 def said_of_empty_ones(found: Answers) -> str:
