@@ -56,14 +56,15 @@ class NamedState:
             raise ValueError(f"states: {empty!r} has no letter; give names of states")
 
     def named(self, words: Spelt) -> Iterator[tuple[int, str]]:
-        """Yields where each name begins, and the name: long names first, and none within a longer one."""
+        """Yields where each name begins, and the name: long names first, of equally long ones in the order of the
+        text, and none that overlaps one before."""
         taken = [False] * len(words)
-        for name in sorted(self.states, key=lambda name: -len(spelt(name))):
-            asked = spelt(name)
-            for place in places_of(words, asked):
-                if not any(taken[place : place + len(asked)]):
-                    yield place, name
-                    taken[place : place + len(asked)] = [True] * len(asked)
+        names = [(name, spelt(name)) for name in self.states]
+        found = [(len(asked), place, name) for name, asked in names for place in places_of(words, asked)]
+        for length, place, name in sorted(found, key=lambda own: (-own[0], own[1])):
+            if not any(taken[place : place + length]):
+                yield place, name
+                taken[place : place + length] = [True] * length
 
     def state(self, words: Sequence[str]) -> str | None:
         """Returns the state, None where none is named."""

@@ -44,6 +44,12 @@ def test_a_name_within_a_longer_one_is_not_named_and_stands_where_the_longer_one
     assert NamedState(("Virginia",)).state(text) == "Virginia"
 
 
+def test_of_equally_long_names_that_overlap_the_one_that_begins_first_is_named() -> None:
+    states = ("York County", "New York")
+    for order in (states, states[::-1]):
+        assert NamedState(order).state(words("laws of New York County")) == "New York"
+
+
 def test_a_clause_reaches_twenty_five_words() -> None:
     text = ("a", "laws", "of", *["x"] * 30, "governed", "y")
     assert within_clauses(text) == [False] * 3 + [True] * 25 + [False] * 6 + [True]
