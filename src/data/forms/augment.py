@@ -98,14 +98,19 @@ def affine_matrix(*, shear: float, degrees: float, height: float, width: float) 
     return np.array([[cosine, -sine], [sine, cosine]]) @ [[1, 0], [-shear, 1]] @ np.diag([height, width])
 
 
-def slanted(grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Returns an image of a word in a size of its own, sheared by up to 0.3 to each side, turned by up to 3 degrees,
-    0.8 to 1.2 times as high and as wide: as another hand might have written it."""
-    matrix = affine_matrix(
+def drawn_slant(generator: np.random.Generator) -> np.ndarray:
+    """Returns the matrix (2, 2) of `affine_matrix` of a slant that is drawn: a shear of up to 0.3 to each side, a turn
+    of up to 3 degrees, 0.8 to 1.2 times the height and width."""
+    return affine_matrix(
         shear=generator.uniform(-MOST_SHEAR, MOST_SHEAR), degrees=generator.uniform(-MOST_DEGREES, MOST_DEGREES),
         height=generator.uniform(LEAST_SCALE, MOST_SCALE), width=generator.uniform(LEAST_SCALE, MOST_SCALE),
     )  # fmt: skip
-    return moved_by(grey, matrix)
+
+
+def slanted(grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Returns an image of a word in a size of its own, moved by a `drawn_slant`: as another hand might have written
+    it."""
+    return moved_by(grey, drawn_slant(generator))
 
 
 NOISES: tuple[Change, ...] = (peppered, stroked, grained)
@@ -150,7 +155,11 @@ def difference(one: np.ndarray, other: np.ndarray) -> int:
 
 
 def strongest(change: Change, grey: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Returns the copy that differs most from an image, of `DRAWS` copies by one change."""
+    """Returns the copy that differs most from an image, of `DRAWS` copies by one change; of slanted ones, whose size
+    would decide, the copy that leans most."""
+    if change is slanted:
+        matrices = [drawn_slant(generator) for _ in range(DRAWS)]
+        return moved_by(grey, max(matrices, key=lambda own: abs(own[1, 0] / own[0, 0])))
     copies = [change(grey, generator) for _ in range(DRAWS)]
     return max(copies, key=lambda own: difference(own, grey))
 

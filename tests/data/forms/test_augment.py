@@ -121,6 +121,15 @@ def test_slanted_words_are_drawn_within_bounds_and_again_the_same_and_forms_stay
     assert [name for name, *_ in own.each(FORM, None)] == ["slant, rotation and size (augment=affine alone)"]
 
 
+def test_the_slanted_copy_that_is_shown_leans() -> None:
+    bar = np.full((60, 120), 255, np.uint8)
+    bar[5:55, 58:62] = 0
+    for seed in range(8):
+        ((_, shown, _),) = Augmentation("affine", seed=seed).each(bar, None)
+        rows, columns = np.nonzero(shown < 128)
+        assert abs(np.polyfit(rows, columns, 1)[0]) > 0.17  # tan of the lean; the most is about 0.36
+
+
 def test_ink_grows_and_shrinks_and_never_vanishes() -> None:
     thin = np.full((9, 30), 255, np.uint8)
     thin[4] = 100
