@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,13 +21,12 @@ from data.tables.columns import Use, numbers
 from data.tables.features import feature_columns
 from data.tables.spikes import warn_of_spike
 from data.tables.spreads import warn_of_spreads
+from data.tables.taken_names import TAKEN, refuse_taken, refuse_taken_time
 from data.tables.times import as_numbers, in_words, may_be_times, never_falls, read_times
 from data.tables.zones import in_zone, uneven_in, working_day_steps_in, zone_of
 
 IRREGULAR = 1.5
 SOURCE = "table:"  # begins what `Dataset.source` says of such a file
-TAKEN = ("sequence", "step", "time")  # columns of tables of predictions
-ADDED = ("_predicted", "_lower", "_upper")  # to the names of features there
 
 
 def in_time_order(rows: np.ndarray, times: np.ndarray, path: Path, label: str) -> np.ndarray:
@@ -234,32 +232,6 @@ def units_of(units: object, names: Sequence[str], file: Path) -> tuple[str, ...]
     if unknown:
         raise DataError(f"units names {', '.join(unknown)}, which is no column of {file}")
     return tuple(named.get(name, "") for name in names)
-
-
-def refuse_taken(names: Sequence[str], time: str | None, file: Path) -> None:
-    """Raises DataError for a feature that is called as another column of a table of predictions, which would overwrite
-    it. The column of times may be called "time": its values stand there in place of a counter."""
-    for name in TAKEN:
-        if name in names and name != time:
-            raise DataError(
-                f"{file}: a feature cannot be called {name!r}, which is a column of every table of predictions; rename "
-                f"it, name it as {'time' if name == 'time' else 'group, if it tells sequences apart'}, or leave it out "
-                "of columns"
-            )
-    for name, added in product(names, ADDED):
-        if name + added in (*names, time):
-            raise DataError(
-                f"{file}: {name + added!r} is what predictions of {name!r} are called; rename it, or leave it out"
-            )
-
-
-def refuse_taken_time(path: str | None, time: str | None) -> None:
-    """Raises DataError for a column of times that is called as another column of every table of predictions."""
-    if time in TAKEN and time != "time":
-        raise DataError(
-            f"{path}: the column of times cannot be called {time!r}, which is a column of every table of predictions; "
-            "rename the column"
-        )
 
 
 def load_table(

@@ -12,7 +12,8 @@ import pandas as pd
 
 from data.base import Sequences
 from data.files.table_files import TextFormat
-from data.tables.sequences import read_new_sequences, refuse_taken_time
+from data.tables.sequences import read_new_sequences
+from data.tables.taken_names import refuse_taken_time
 from data.tables.zones import in_zone, times_after_in, uneven_in, working_day_steps_in
 from models.forecasting.held_out import rows_seen
 from pipeline.host.atomic import written_whole
