@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -83,7 +84,7 @@ def moved_by(grey: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     shape = np.maximum(np.ceil(np.abs(matrix) @ grey.shape - 1e-6), 1).astype(int)
     edges = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     back = np.linalg.inv(matrix)
-    start = (np.array(grey.shape) - 1) / 2 - back @ ((shape - 1) / 2)
+    start: Any = (np.array(grey.shape) - 1) / 2 - back @ ((shape - 1) / 2)  # its stubs know numbers alone
     moved = ndimage.affine_transform(
         grey.astype(np.float32), back, start, tuple(shape.tolist()), order=1, mode="grid-constant",
         cval=float(np.median(edges)),
