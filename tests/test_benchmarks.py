@@ -103,6 +103,7 @@ def machine(load: Any) -> Any:
     return load("side_by_side").Machine(torch.device("cpu"), peaks, 1e9)
 
 
+@pytest.mark.filterwarnings("ignore:40 rows are too few to train:UserWarning")
 @pytest.mark.parametrize("name", TINY)
 def test_every_form_has_a_row(name: str, load: Any) -> None:
     rows = load(name).measure(machine(load), 0.01)
@@ -112,6 +113,7 @@ def test_every_form_has_a_row(name: str, load: Any) -> None:
     assert all(str(row).count("|") == 8 for row in rows)
 
 
+@pytest.mark.filterwarnings("ignore:40 rows are too few to train:UserWarning")
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_that_is_not_installed_is_left_out_and_named(
     name: str, load: Any, monkeypatch: pytest.MonkeyPatch

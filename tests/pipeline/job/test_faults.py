@@ -155,7 +155,7 @@ def test_a_disk_that_is_full_in_the_middle_of_bptt(run_pipeline, client, monkeyp
 
 def test_a_checkpoint_of_another_model_is_named(run_pipeline, client, store: Path, monkeypatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", stopped_on_purpose)
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", stopped_on_purpose)
         assert "stopped on purpose" in run_pipeline(*BARE).error
     folder = store / "checkpoints" / only_run(client).info.run_id
     for name in ("bptt", "two_stage"):

@@ -50,7 +50,7 @@ def test_killed_within_an_epoch_and_resumed_equals_undisturbed(run_pipeline, cli
 def test_resume_refuses_a_run_that_goes_on_elsewhere(run_pipeline, client, store: Path, monkeypatch) -> None:
     told = (*TINY, "tracking.detail=full", "evaluate.horizons=[1]")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", fail)
         assert "stopped on purpose" in run_pipeline(*told).error
     (run,) = runs(client)
     assert run.info.status == "FAILED"
@@ -74,7 +74,7 @@ def fail(*_: object) -> None:
 def test_a_damaged_checkpoint_is_named(run_pipeline, client, store: Path, monkeypatch) -> None:
     damaged = (*TINY, "refine=bptt")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", fail)
         assert run_pipeline(*damaged).status != 0
     path = store / "checkpoints" / runs(client)[0].info.run_id / "bptt.npz"
     path.write_bytes(path.read_bytes()[:500])
@@ -99,7 +99,7 @@ def test_what_has_finished_says_so_and_auto_begins_or_goes_on(run_pipeline, clie
     assert f"({finished.info.run_id}) has finished already, and nothing is left to do" in told.out
     assert len(runs(client)) == 1
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", fail)
         again = run_pipeline(*TINY, "resume=auto")
     assert "stopped on purpose" in again.error
     name = finished.info.run_name
@@ -137,7 +137,7 @@ def test_a_signal_names_resume_where_there_is_something_to_resume(
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", lambda *_, **__: signal.raise_signal(number))
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", lambda *_, **__: signal.raise_signal(number))
         stopped = run_pipeline(*arguments)
     signal.signal(signal.SIGTERM, before)
     assert (stopped.status, stopped.err.splitlines()[-1]) == (status, "stopped; resume=true goes on from here")
@@ -150,7 +150,7 @@ def test_a_signal_names_resume_where_there_is_something_to_resume(
     [
         ("pipeline.tracking.database.fill", TINY),
         ("pipeline.systems.psrnn.recipe.load_stage", TINY),
-        ("pipeline.systems.psrnn.evaluate.baselines", (*TINY, "tracking=off")),
+        ("pipeline.systems.psrnn.evaluate.evaluate", (*TINY, "tracking=off")),
         ("pipeline.multirun.parent.open_store", SWEEP),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_requeued_job_goes_on_in_its_run(
     write_table(tmp_path / "first.csv", 1)
     single = ("data=table", "data.path=first.csv", *QUICK)
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", fail)
         assert "stopped on purpose" in run_pipeline(*single).error
     monkeypatch.setenv(variable, "1")
     assert run_pipeline(*single).status == 0

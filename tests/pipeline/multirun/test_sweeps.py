@@ -16,6 +16,7 @@ from data import moving_mnist
 from logged import table
 from pipeline.export import export, main
 from pipeline.host.errors import PipelineError, Pruned
+from pipeline.job import load_once
 from pipeline.job.curve import Decision, EpochRow
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn import load
@@ -49,7 +50,7 @@ def run_tiny(run_pipeline, client, swimmer_root: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PIPELINE_DATA_ROOT", str(swimmer_root))
     for name, value in {"BOX": 32, "ROOM": 4, "SPEED": 0.4}.items():
         monkeypatch.setattr(moving_mnist, name, value)
-    monkeypatch.setattr(load, "_last", {})
+    monkeypatch.setattr(load_once, "_last", {})
 
     def run(experiment: str, *settings: str):
         with pytest.warns(UserWarning, match="NOT REAL DATA"):
@@ -284,7 +285,7 @@ def test_jobs_of_a_multirun_share_what_was_loaded(run_pipeline, monkeypatch) -> 
     loads = []
     whole = load.load
     monkeypatch.setattr(load, "load", lambda *given, **named: (loads.append(1), whole(*given, **named))[1])
-    monkeypatch.setattr(load, "_last", {})
+    monkeypatch.setattr(load_once, "_last", {})
     arguments = ("+experiment=figure3", *MOCAP, "data.source=stand_in", "seed=0,1", "sampler=iid")
     assert run_pipeline(*arguments).status == 0
     assert len(loads) == 1

@@ -135,6 +135,7 @@ def test_a_store_that_cannot_be_written(run_pipeline, tmp_path: Path, monkeypatc
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:evaluate.orders. training and validation part:UserWarning")
 def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
     result = run_pipeline("data=table", f"data.path={tmp_path / 't.csv'}", "tracking=off")

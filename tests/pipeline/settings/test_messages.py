@@ -56,5 +56,5 @@ def test_errors_that_are_raised_for_people_stay_as_they_are(tmp_path: Path, monk
 
 
 def test_a_run_says_it(run_pipeline: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.systems.psrnn.evaluate.baselines", lambda *_, **__: np.linalg.inv(np.zeros((2, 3))))
+    monkeypatch.setattr("pipeline.systems.psrnn.evaluate.evaluate", lambda *_, **__: np.linalg.inv(np.zeros((2, 3))))
     assert run_pipeline(*TINY).error.endswith(f"; {WHERE}")

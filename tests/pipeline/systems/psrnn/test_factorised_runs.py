@@ -47,7 +47,7 @@ def test_it_goes_on_from_its_checkpoints_to_the_same_numbers(run_pipeline, clien
         raise ValueError("stopped on purpose")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", fail)
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", fail)
         assert "stopped on purpose" in run_pipeline(*TINY).error
     stopped = the_run(client)
     with pytest.MonkeyPatch.context() as patch:

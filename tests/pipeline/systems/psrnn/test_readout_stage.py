@@ -259,7 +259,7 @@ def test_a_checkpoint_of_another_readout_is_named(run_pipeline, store: Path, mon
         raise PipelineError("stopped on purpose")
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.systems.psrnn.evaluate.baselines", stopped)
+        patch.setattr("pipeline.systems.psrnn.evaluate.evaluate", stopped)
         assert "stopped on purpose" in run_pipeline(*bare).error
     (folder,) = (store / "checkpoints").iterdir()
     saved = readout_stage.checkpoint.load(folder / "readout.npz")
