@@ -51,7 +51,7 @@ def test_a_table_that_lacks_is_named(folder: Path) -> None:
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "wordllama_folder", lambda: None)
-    with pytest.raises(DataError, match=r"^words=wordllama needs wordllama.*orthogonal-psrnn\[words\]"):
+    with pytest.raises(DataError, match=r"^words=wordllama needs wordllama.*\[words\]"):
         make_words(TEXTS, TEXTS, choice="wordllama")
     with pytest.warns(UserWarning, match="word vectors are learned from the training texts alone"):
         assert make_words(TEXTS, TEXTS, choice="auto").source == "PPMI and SVD of the training texts"
