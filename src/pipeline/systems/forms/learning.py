@@ -20,7 +20,8 @@ CLIP = 10.0
 
 class Lesson(NamedTuple):
     """Holds what is minimised, over how many cases, what each row of the curve measures, which of that decides what is
-    kept (the least), and what is learning: detector, or recogniser."""
+    kept (the least, and of equal ones that of the least training loss), and what is learning: detector, or
+    recogniser."""
 
     objective: Objective
     cases: int
@@ -39,6 +40,6 @@ def learn(lesson: Lesson, own: FormsFit, here: Study, seed: int) -> Progress:
     )  # fmt: skip
     loop = Fit(lesson.objective, rules, generator=generator(seed, f"forms/{title}"), path=here.folder / f"{title}.npz",
                measures=Measures(lesson.measure, lambda row: log_row(here.run, row, title, by_step=True),
-                                 Decision(lesson.decides)))  # fmt: skip
+                                 Decision(lesson.decides, ties="train_loss")))  # fmt: skip
     with threads_for(lesson.objective.model):
         return loop.run()

@@ -178,4 +178,12 @@ def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, 
     parts = answers(model, settings, "word").parts
     found = pd.concat(parts.values(), ignore_index=True)
     found.insert(0, "file", list(parts))
-    return found, f"{len(found)} word{'s' * (len(found) != 1)} read"
+    return found, words_about_texts(found)
+
+
+def words_about_texts(found: pd.DataFrame) -> str:
+    """Returns how many images of words have a text, and the names of the first that have none. found: file and text of
+    each."""
+    none = found.loc[found["text"] == "", "file"].tolist()
+    count = len(found) - len(none)
+    return f"{count} word{'s' * (count != 1)} read" + (f"; no text on {named(none)}" if none else "")

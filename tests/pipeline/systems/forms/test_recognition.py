@@ -42,6 +42,7 @@ from pipeline.systems.forms.recognition.scores import confusion
 from pipeline.systems.forms.recognition.servable import table_of
 from pipeline.systems.forms.servable import png_of
 from pipeline.systems.forms.writers import unit_of
+from pipeline.systems.predict.forms import words_about_texts
 
 OWN = ("recipe=forms", "forms.stage=recognition", "data=dhsd", "data.source=stand_in", "size=tiny")
 SMALL_SEQ2SEQ = (
@@ -106,8 +107,15 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "0.png").write_bytes(png_of(test.image(0)))
     asked = ("recipe=predict", f"model={uri}", f"data.path={tmp_path / 'scans'}", f"output={tmp_path / 'out.csv'}")
-    assert "1 word read" in run_pipeline(*asked).out
+    out, (word,) = run_pipeline(*asked).out, model.predict(table_of(test, 1))["text"]
+    assert ("1 word read" if word else "0 words read; no text on 0.png") in out
     assert list(pd.read_csv(tmp_path / "out.csv")) == ["file", "text", "probability", "corrected"]
+
+
+def test_images_without_a_text_are_not_counted_as_read() -> None:
+    found = pd.DataFrame({"file": [f"{number}.png" for number in range(8)], "text": ["", "a", *[""] * 6]})
+    assert words_about_texts(found) == "1 word read; no text on 0.png, 2.png, 3.png, 4.png, 5.png and 2 more"
+    assert words_about_texts(found[1:2]) == "1 word read"
 
 
 @pytest.mark.parametrize(
