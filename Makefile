@@ -72,8 +72,9 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=figure4 data=moving_mnist 'seed=range(3)' run_name=figure4-moving-mnist-paper $(ARGS)
 	$(BIN)/python -m pipeline +experiment=figure4 data=moving_mnist 'seed=range(3)' contender=refined_bayes/iid,refined_bayes/orthogonal,refined/lstm run_name=figure4-moving-mnist-bayes $(ARGS)
 	$(BIN)/python -m pipeline +experiment=stability run_name=stability $(ARGS)
-	for data in mocap swimmer handwriting; do \
-		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" evaluate.first_step=8 run_name=ahead-$$data $(ARGS); done
+	for data in mocap handwriting; do \
+		$(BIN)/python -m pipeline +experiment=beyond contender=$$data/psrnn_kernel,$$data/no_state_kernel,$$data/echo_state_kernel,$$data/kalman_kernel,$$data/lstm_kernel 'seed=range(10,20)' evaluate.first_step=8 run_name=ahead-$$data $(ARGS); done
+	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[swimmer]}' evaluate.first_step=8 run_name=ahead-swimmer $(ARGS)
 	for data in swimmer handwriting; do \
 		$(BIN)/python -m pipeline +experiment=beyond "hydra.sweeper.params.contender=\$${contenders:[$$data]}" data.seed=1 evaluate.first_step=8 run_name=ahead-$$data-second $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=beyond 'hydra.sweeper.params.contender=$${contenders:[mocap]}' data=mocap data.seed=1 data.test_tracks=drawn evaluate.first_step=8 run_name=ahead-mocap-second $(ARGS)

@@ -190,8 +190,8 @@ def test_every_contender_composes_and_names_its_data_and_model(contender: str) -
     elif folder == "walking":  # the same data and model, from the paper's settings to the best
         assert (choices.data, choices.model) == ("mocap", "psrnn")
     elif not folder.startswith("refined"):
-        # what a search with equal effort chose, and what its PSRNN has without a state
-        assert choices.data == folder.removesuffix("_effort").removesuffix("_state").removesuffix("_linear")
+        # what a search with equal effort chose, its readout without the state, and its state beneath another readout
+        assert choices.data == re.sub("_(effort|state|linear|readout)$", "", folder)
         stateless = folder == "ett" and choices.model == "no_state"  # of which there are several readouts
         assert stateless or name in (choices.model, f"{choices.model}_{choices.readout}")
     with open_dict(config):
@@ -208,6 +208,18 @@ def test_the_readout_without_a_state_is_that_of_the_psrnn(data: str) -> None:
         compose("config", [f"+contender={name}"]) for name in both)), strict=True)  # fmt: skip
     assert readouts[0] == readouts[1]
     assert states[0] != states[1]
+
+
+@pytest.mark.parametrize(
+    ("data", "readout"), [("mocap", "no_state"), ("swimmer", "var"), ("handwriting", "no_state")]
+)
+def test_the_psrnn_beneath_another_readout_differs_in_that_alone(data: str, readout: str) -> None:
+    names = (f"{data}_effort/psrnn", f"{data}_effort/{readout}", f"{data}_readout/psrnn", f"{data}_readout/no_state_kernel")
+    chosen, taken, both, stateless = (compose("config", [f"+contender={name}"]) for name in names)
+    assert chosen.readout != taken.readout
+    assert both.readout == stateless.readout == taken.readout
+    assert {**both, "readout": None} == {**chosen, "readout": None}
+    assert stateless.model != both.model
 
 
 @pytest.mark.parametrize(("folder", "update", "ridge"), [("refined", "paper", 0.01), ("refined_bayes", "bayes", 0.1)])
