@@ -123,6 +123,25 @@ def test_files_of_traces_come_from_their_runs(results: tuple[Path, list[list[str
     assert made == runs
 
 
+def test_the_pages_that_were_never_made_are_named(results: tuple[Path, list[list[str]]]) -> None:
+    exported = {call[2] for call in results[1] if call[1:2] == ["pipeline.export"] and call[3:] == ["docs/results"]}
+    text = (ROOT / "docs" / "results-rules.md").read_text()
+    (sentence,) = re.findall(r"were never made:\n(.*?)\. A page's tables", text, re.DOTALL)
+    assert set(re.findall(r"`([\w-]+)`", sentence)) == {
+        name for name in exported if not (RESULTS / f"{name}.md").exists()
+    }
+
+
+def test_the_committed_pages_of_earlier_settings_are_made_by_their_commands(
+    results: tuple[Path, list[list[str]]],
+) -> None:
+    calls = [sorted(set(call) - {"resume=true"}) for call in results[1]]
+    ahead = [command for command in commands_in((ROOT / "docs" / "results-earlier.md").read_text())
+             if any(word.startswith("run_name=ahead-") for word in command)]  # fmt: skip
+    assert len(ahead) == 2
+    assert [command for command in ahead if command not in calls] == []
+
+
 @pytest.fixture(scope="module")
 def loader():
     """Hydra's loader of configurations, which reads each file once."""

@@ -210,12 +210,10 @@ def test_the_readout_without_a_state_is_that_of_the_psrnn(data: str) -> None:
     assert states[0] != states[1]
 
 
-@pytest.mark.parametrize(
-    ("data", "readout"), [("mocap", "no_state"), ("swimmer", "var"), ("handwriting", "no_state")]
-)
+@pytest.mark.parametrize(("data", "readout"), [("mocap", "no_state"), ("swimmer", "var"), ("handwriting", "no_state")])
 def test_the_psrnn_beneath_another_readout_differs_in_that_alone(data: str, readout: str) -> None:
-    names = (f"{data}_effort/psrnn", f"{data}_effort/{readout}", f"{data}_readout/psrnn", f"{data}_readout/no_state_kernel")
-    chosen, taken, both, stateless = (compose("config", [f"+contender={name}"]) for name in names)
+    names = ("effort/psrnn", f"effort/{readout}", "readout/psrnn", "readout/no_state_kernel")
+    chosen, taken, both, stateless = (compose("config", [f"+contender={data}_{name}"]) for name in names)
     assert chosen.readout != taken.readout
     assert both.readout == stateless.readout == taken.readout
     assert {**both, "readout": None} == {**chosen, "readout": None}
