@@ -137,5 +137,10 @@ def test_few_pairs_teach_new_tasks_and_adapters_leave_the_old_ones_alone(
     assert list(zip(shots["adapt"], shots["pairs"], shots["old_equal"], strict=True)) == [
         ("adapters", 2, True), ("all", 2, False)
     ]  # fmt: skip
+    curves = table(parent, "curves.csv")
+    assert curves["task"].unique().tolist() == ["mean over tasks", "c4-en", "c5-en"]
+    assert set(curves["asked"]) == {2}
+    start = curves[(curves["task"] == "mean over tasks") & (curves["epoch"] == 0)].set_index("arm")["nll"]
+    assert start.nunique() == 1  # that of the old translator, with all numbers as with adapters
     goals = table(parent, "goals.csv").set_index("goal")["verdict"]
     assert goals["old tasks stay the same to the bit: token+static static-adapters"] == "holds"
