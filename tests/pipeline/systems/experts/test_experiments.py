@@ -29,6 +29,7 @@ def runs_of(client) -> tuple[list, list]:
         ("+experiment=experts", ("experts.arm=token+shared", "data.source=stand_in")),
         ("+experiment=experts_all", ("experts.arm=dense", "data.source=stand_in", "data.languages=[de,fr]")),
         ("+experiment=experts_routing", ("experts.variant=capacity-1.25", "data.languages=3", "adapter.hidden=4")),
+        ("+experiment=experts_fewshot", ("experts.variant=shared-tasks", "data.source=stand_in", "fewshot.pairs=4")),
     ],
 )
 def test_every_experiment_runs_tiny_without_files(
