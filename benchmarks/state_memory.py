@@ -46,7 +46,8 @@ PARTS = ("train", "validation", "test")
 HORIZONS, FIRST, LAGS, TRACES = (1, 5, 20), 32, 4, (4.0, 8.0, 16.0)
 COUNT, BANDWIDTH, WHITEN = 400, 1.5, 0.5  # of the features of the readout
 RESIDUALS, AGAIN = 50, (4, 12)  # lags of the autocorrelation; rows that a state begun anew has seen
-BACK, SINCE = (6, 8, 10, 12), (1, 4)  # rows back that are to be recalled; updates since a window
+BACK = (6, 8, 10, 12)  # rows back that are to be recalled
+SINCE = {1: "that of one row before, updated once", 4: "that of four rows before, updated four times"}
 LESS = 1e-5  # a ridge of the two-stage regression far below that of the settings
 PSRNN, ECHO, WINDOW = "state of the PSRNN", "state of the echo state network", "first-stage estimate from the window"
 DRAW = FeatureDraw(count=300, history=12, future=4, delay=4, whiten=0.5, linear=3.0, bandwidth=BandwidthRule(scale=2.0))
@@ -228,7 +229,7 @@ def rows_of_table(parts: Sequence[MaskedSequences], seed: int) -> tuple[dict[str
     window = window_estimates(draw_features(parts[0], DRAW, generators_of(seed)), parts)
     states, echo = states_along(cell, parts), states_along(reservoir, parts)
     columns = {PSRNN: states, WINDOW: window}
-    columns |= {f"{WINDOW}, {n} rows before, updated since": updated(cell, window, parts, n) for n in SINCE}
+    columns |= {name: updated(cell, window, parts, n) for n, name in SINCE.items()}
     columns |= {f"{PSRNN}, ridge {LESS:g}": states_along(weaker, parts), ECHO: echo}
     columns["both states"] = [torch.cat(both, 2) for both in zip(states, echo, strict=True)]
     return columns, {PSRNN: cell, ECHO: reservoir}
@@ -271,8 +272,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="what the states of recurrent models remember")
     parser.add_argument("data", choices=SOURCES)
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12])
+    parser.add_argument("--data-seed", type=int, default=0, help="of the hearts, or of policy and initial states")
     options = parser.parse_args()
-    loaded = load(SOURCES[options.data])
+    loaded = load(replace(SOURCES[options.data], seed=options.data_seed))
     measured = [measure(loaded.parts, seed) for seed in options.seeds]
     print(table([rows for rows, _ in measured], loaded.floor), "\n\n| measure | mean | seeds |\n|---|---|---|")
     for name in measured[0][1]:
