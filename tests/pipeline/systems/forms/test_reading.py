@@ -71,8 +71,16 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert {f"evaluate/test_{name}" for name in wanted} | {"evaluate/test_style_cer"} <= set(metrics)
     assert not {"evaluate/test_map", "evaluate/test_ap_stamp"} & set(metrics)  # it finds words alone
     assert metrics["evaluate/test_order_given_boxes"] > 0.5
+    hits, true = table(run, "found.csv"), table(run, "forms.csv").set_index("part")["word"]
+    assert hits.loc[hits["part"] == "test", "hit"].sum() / true["test"] == metrics["evaluate/test_recall_word"]
+    curve = hits[hits["part"] == "test"].sort_values("score", ascending=False, kind="stable")["hit"].to_numpy()
+    envelope = np.maximum.accumulate((curve.cumsum() / np.arange(1, len(curve) + 1))[::-1])[::-1]
+    assert metrics["evaluate/test_ap_word"] == pytest.approx(envelope[curve == 1].sum() / true["test"])
+    assert f"average precision, word | {metrics['evaluate/test_ap_word']:.4g}" in result.out
+    assert 0 < metrics["data/words_unseen"] <= 1
     shown = artifacts(client, run, "figures")
     assert {"figures/test_forms.svg", "figures/test_style_forms.svg", "figures/recogniser.svg"} <= shown
+    assert "figures/test_precision.svg" in shown
     assert "figures/changes_word.svg" in shown
     assert "figures/changes_form.svg" not in shown  # connected ink learns from no copies
     uri = f"runs:/{run.info.run_id}/model"
