@@ -61,8 +61,8 @@ def test_rates_are_by_reading_and_those_of_the_nearest_training_image_stand_once
 
 def test_attention_is_told_by_position_with_the_lowest_and_the_highest_seed() -> None:
     near = {"crnn0": [0.0, 0.5, 0.2], "crnn1": [1.0, 0.1, 0.4]}
-    rows = pd.concat([pd.DataFrame({"run_id": run, "position": [1, 6, 7], "texts": [4, 3, 1], "near": own, "equal": 0.1})
-                      for run, own in near.items()])  # fmt: skip
+    counts = {"position": [1, 6, 7], "texts": [4, 3, 1], "equal": 0.1}
+    rows = pd.concat([pd.DataFrame({"run_id": run, "near": own, **counts}) for run, own in near.items()])
     table = by_arm(JOBS, rows)
     assert table[["near", "lowest", "highest"]].to_numpy() == pytest.approx(
         np.array([[0.5, 0, 1], [0.3, 0.1, 0.5], [0.3, 0.2, 0.4]])

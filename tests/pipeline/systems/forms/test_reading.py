@@ -305,6 +305,28 @@ def test_every_experiment_of_whole_forms_runs_tiny_and_its_page_is_made_again(
     assert kept == {name: (page / name).read_bytes() for name in kept}
 
 
+@pytest.mark.slow
+def test_a_sweep_over_readers_detectors_and_recognisers_makes_every_claim_of_its_arms(
+    run_pipeline: Callable, tmp_path
+) -> None:
+    swept = ("reader=two_phase,convolve_attend_spell", "detector=pixel_link,r_fcn", "recogniser=moran,ctc_seq2seq")
+    small = ("recognition.epochs=1", "fit.epochs=1", "size.sequences=2", "detector.width=16", "recogniser.units=8")
+    result = run_pipeline("+experiment=forms_pipeline", *TINY, *SMALL, "seed=0", "run_name=sweep", *swept, *small)
+    assert result.status == 0, result.err
+    page = export("STAND-IN-sweep (data not real)", tmp_path).read_text(encoding="utf-8")
+    assert "5 jobs, 0 failed" in page  # of 8: to a reader of whole forms detector and recogniser mean nothing
+    claims = pd.read_csv(next(tmp_path.glob("*/claims.csv")))
+    own = claims[(claims["rate"] == "CER") & (claims["part"] == "test") & (claims["reading"] == "read")]
+    whole = "convolve_attend_spell"
+    two_phase = [f"{finds} + {reads}" for finds in ("pixel_link", "r_fcn") for reads in ("ctc_seq2seq", "moran")]
+    assert sorted(zip(own["arm"], own["against"], strict=True)) == sorted([
+        *((arm, whole) for arm in two_phase),
+        ("r_fcn + moran", "pixel_link + moran"), ("r_fcn + ctc_seq2seq", "pixel_link + ctc_seq2seq"),
+        ("r_fcn + ctc_seq2seq", "r_fcn + moran"), ("pixel_link + ctc_seq2seq", "pixel_link + moran"),
+    ])  # fmt: skip
+    assert set(own["verdict"]) == {"no claim (stand-in data)"}
+
+
 @pytest.mark.parametrize(("augment", "full"), [("none", True), ("thesis", False)])
 def test_no_form_is_looked_at_where_no_change_is_drawn(augment: str, full: bool) -> None:
     settings = SimpleNamespace(forms=SimpleNamespace(augment=augment), seed=0, reader=None)
