@@ -95,8 +95,8 @@ class ComposedForms(Source):
     same texts the first 2000 that the stand-in hand can write, by that hand) or "both", one beside the other; all other
     parts have DHSD's. vocabulary, least, writers: as in `data.forms.dhsd.Dhsd`. seed: a form hangs on it, its part and
     its number alone. source: "auto" takes what files there are and warns of what stands in for the rest, "real" needs
-    all of them, "stand_in" takes none. root: the folder that holds `dhsd/`, `mnist/` and `funsd/`. Raises DataError for
-    a setting out of range, and for files that are damaged, or missing with source=real.
+    all of them, "stand_in" takes none. root: the folder that holds `dhsd/`, `mnist/` and `funsd/`.
+    Raises DataError for a setting out of range, and for files that are damaged, or missing with source=real.
     """
 
     forms: Count = 2000
