@@ -9,8 +9,9 @@ from torch import Tensor
 
 from models.experts.arms import Adapting, Mixing, parts_of
 from models.experts.network import Architecture, Sentences, TranslationNetwork
-from models.experts.objective import EncodedPairs
+from models.experts.objective import EncodedPairs, Sampling, TranslationObjective
 from models.experts.routers import About
+from models.runtime.objective import descend
 from models.sequence.ledger import Ledger
 from models.sequence.packing import Places
 from models.sequence.tokens import TokenLists
@@ -20,6 +21,7 @@ ARMS = (
     "dense", "dense_wide", "dense_total", "token", "sentence", "hash", "random", "task", "token+static",
     "token+dynamic", "token+shared", "sentence+shared", "dense+static", "dense+dynamic", "sentence+static",
     "sentence+dynamic", "hash+static", "hash+dynamic", "random+static", "random+dynamic",
+    "task+static", "task+dynamic",
 )  # fmt: skip
 
 
@@ -70,6 +72,21 @@ def about_of(task: list[int], lengths: list[int], table: Tensor | None = None) -
     places = Places.of(torch.tensor(lengths))
     ids = torch.randint(VOCABULARY, (sum(lengths),), generator=torch.Generator().manual_seed(5))
     return About(ids, places.step, places.sequence, torch.tensor(task), places, None, table, TASKS)
+
+
+def taught(*, balance: float) -> dict[str, Any]:
+    """The first mean loss, and the weights after six updates, of a translator whose batches all processes share."""
+    model = network("token+dynamic").train()
+    made = unevenly_shared(model, balance=balance)
+    optimizer = torch.optim.SGD(made.parameters(), lr=0.1)
+    losses = descend(made, optimizer, generator=torch.Generator().manual_seed(0))
+    return {"loss": losses[0].mean, **model.state_dict()}
+
+
+def unevenly_shared(model: TranslationNetwork, *, balance: float) -> TranslationObjective:
+    """Over pairs in batches of some five, of which two processes have unlike parts."""
+    own = pairs((3, 6, 2, 5, 4) * 3, (4, 3, 5, 2, 6) * 3)
+    return TranslationObjective(model, own, sampling=Sampling(tokens=30, updates=6), balance=balance)
 
 
 def hidden_of(model: TranslationNetwork, source: Sentences, target: Sentences, task: Tensor) -> Tensor:

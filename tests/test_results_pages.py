@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from data.files.exact_numbers import EXACT
 from pipeline.export import MADE_AGAIN, export_again
@@ -91,6 +93,7 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
     walking = from_file("figure3-paper/paired.csv", "data=mocap count=20", interval, ".2f")
     of_theory = "inputs=normal_n32 kernel=gaussian count=64 quantity=delta baseline=iid challenger=orthogonal"
     theory = from_file("theory/paired.csv", of_theory, interval, ".2f")
+    tag = from_file("experts-ciphers-beside-tags.csv", "against=dense_total+tag", interval, ".2f")
     claims = read_table(RESULTS / "figure3-paper" / "claims.csv")
     holding, undecided = (claims.loc[claims["verdict"] == verdict, "data"] for verdict in ("holds", "undecided"))
     for words in (
@@ -101,6 +104,7 @@ def test_numbers_of_the_readme_are_those_of_the_files() -> None:
         "{} times that network's ({}, {} pairs)".format(*re.fullmatch(r"(\S+) \((\S+); (\d+)\)", swimmer).groups()),
         f"orthogonal features have {walking.replace(')', ' pairs)')} of the error of independent ones",
         f"with 64 frequencies, the spectral error Δ is {theory.replace(')', ' pairs)')} of that of independent ones",
+        "({}, {}, of one with a task tag; {} pairs)".format(*re.fullmatch(r"(\S+) \((\S+); (\d+)\)", tag).groups()),
         f"holds on {' and '.join(holding)} and is undecided on {' and '.join(undecided)}",
     ):
         assert words in text
@@ -115,6 +119,39 @@ def test_the_larger_reservoir_is_paired_with_the_committed_jobs() -> None:
     stored = pd.read_csv(RESULTS / "reservoir-1000.csv")
     assert stored["ratio"].iloc[0] == pytest.approx(np.exp(logs.mean()))
     assert stored["pairs"].iloc[0] == len(seeds) == 10
+
+
+def test_experts_beside_networks_with_a_tag_follow_from_the_jobs_of_both_pages() -> None:
+    """Ratios of nats as `paired_of` has them, of the seeds that both pages have."""
+    own, tagged = (read_table(RESULTS / name / "jobs.csv") for name in ("experts-ciphers", "experts-ciphers-tags"))
+    stored = pd.read_csv(RESULTS / "experts-ciphers-beside-tags.csv", **EXACT).set_index("against")
+    assert stored.index.tolist() == ["dense_total+tag", "token+tag"]
+    nats = [name for name in tagged if str(name).startswith("nll_")]
+    assert len(nats) == 8
+    for against, row in stored.iterrows():
+        sides = [jobs[jobs["arm"] == arm].set_index("seed")[nats]
+                 for jobs, arm in ((own, row["challenger"]), (tagged, against))]  # fmt: skip
+        assert len(sides[1]) == row["pairs"] == 3
+        logs = np.log(sides[0].loc[sides[1].index] / sides[1]).mean(axis=1)
+        half = stats.t.ppf(0.975, 2) * logs.std(ddof=1) / math.sqrt(3)
+        expected = np.exp([logs.mean(), logs.mean() - half, logs.mean() + half])
+        np.testing.assert_allclose(row[["ratio", "ratio_low", "ratio_high"]].astype(float), expected, rtol=1e-12)
+
+
+def test_what_is_said_of_families_and_adapters_follows_from_the_shares() -> None:
+    table = pd.read_csv(RESULTS / "experts-ciphers" / "shares.csv")
+    own = table[(table["kind"] == "adapter") & (table["arm"] == "token+shared")]
+    found = {}
+    for layer, rows in own.groupby(own["layer"]):
+        family = rows["task"].str.extract(r"(\d+)", expand=False).astype(int) % 2
+        tokens = pd.crosstab(family, rows["expert"], values=rows["tokens"], aggfunc="sum").to_numpy(np.float64)
+        joint = tokens / tokens.sum()
+        apart = joint.sum(1, keepdims=True) * joint.sum(0)
+        found[str(layer)] = float((joint * np.log(joint / apart)).sum())
+    words = " ".join(text_of("experts.md").split())
+    first, second = (f"{found[name]:.2f}" for name in ("encoder.0", "encoder.1"))
+    assert f"is {first} nats in the first layer and {second} in the second, of log 2 = 0.69" in words
+    assert max(found["decoder.0"], found["decoder.1"]) < 0.001
 
 
 @pytest.mark.parametrize("name", ["beyond-mocap", "figure4-moving-mnist-paper", "ssgp-precipitation-30000"])

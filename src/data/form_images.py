@@ -152,6 +152,10 @@ class FormImages(Greys):
         found = np.bincount(self.classes, minlength=len(CLASSES))
         return {name: int(found[number]) for number, name in enumerate(CLASSES) if number}
 
+    def words(self) -> list[str]:
+        """Returns the texts of all words."""
+        return [text for text, kind in zip(self.texts, self.classes.tolist(), strict=True) if kind == WORD]
+
 
 def flat_characters(boxes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Returns boxes of characters, a list entry a box, as one array with where each entry begins."""
@@ -195,6 +199,12 @@ class HandwrittenForms:
     def tests(self) -> tuple[str, ...]:
         """The names of the test part and of the further ones."""
         return tuple(self.parts)[2:]
+
+    @property
+    def unseen(self) -> float:
+        """The share of words of the test part that no training form says; nan where it has no word."""
+        known, asked = set(self.parts["train"].words()), self.parts["test"].words()
+        return sum(text not in known for text in asked) / len(asked) if asked else float("nan")
 
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenForms:
         """Returns at most `train` training forms and `held` of every other part, each spread evenly over all; None

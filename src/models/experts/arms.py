@@ -75,7 +75,7 @@ class Adapting:
     """
 
     kind: str = "none"
-    hidden: int = 256
+    hidden: int = 64
     count: int | None = None
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Adapting:
             raise ValueError(f"hidden numbers of an adapter must be at least 1, got {self.hidden}")
 
     def adapters(self, tasks: int) -> int:
-        """Returns how many adapters a layer has. Raises ValueError for as many dynamic ones as tasks, or less than two,
+        """Returns how many adapters a layer has. Raises ValueError for more dynamic ones than tasks, for less than two,
         and for dynamic ones with fewer than three tasks."""
         if not self.learned:
             return tasks if self.kind == "static" else 0

@@ -62,6 +62,9 @@ class Found(NamedTuple):
 class FormReader:
     """Reads forms in two phases: a detector finds boxes, a recogniser reads those that are words.
 
+    Both see the same pixels, so both should have learned from forms of one scale. This is not checked: a recogniser
+    keeps no scale, and `scale` warns of forms alone.
+
     recogniser: None to find boxes alone. correction: of what is read, where `read` is asked for it. least_score: that
     boxes have, where `read` is not told another one. placing: of found words before they are read. scale: of the
     forms that the detector has learned from; None where that is not known. Raises ValueError for a score outside

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -26,11 +28,13 @@ PAIRED_SHOWN = [
 
 
 class Summary(NamedTuple):
-    """Holds tables by path, figures by path without ending, and Markdown."""
+    """Holds tables by path, figures by path without ending, Markdown, and further texts by path, which are artifacts of
+    the run alone and no part of a page."""
 
     tables: dict[str, pd.DataFrame]
     figures: dict[str, Figure]
     text: str
+    texts: Mapping[str, str] = MappingProxyType({})
 
 
 def in_words(table: Any, comparison: Comparison) -> str:

@@ -251,6 +251,8 @@ def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: C
         run.table(table, path)
     for path, figure in summary.figures.items():
         run.figure(figure, path)
+    for path, text in summary.texts.items():
+        run.text(text, path)
     words = ""
     if comparison is not None and not studies and len(by_data(children)) == 1:
         words = f"\n\nBest by validation {comparison.word}: {best_child(children, comparison)[0].info.run_name}"

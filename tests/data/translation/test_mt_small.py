@@ -15,6 +15,7 @@ from data.base import DataError
 from data.text_pairs import Removed, Task, TextPairs
 from data.translation import mt_small
 from data.translation.mt_small import LANGUAGES, MtSmall
+from models.sequence.vocabulary import Vocabulary
 
 BESIDE = Path(__file__).parents[4] / "shared" / "data"
 ROOT = Path(os.environ.get("PIPELINE_DATA_ROOT") or BESIDE)
@@ -196,13 +197,16 @@ def test_addresses_are_pinned_to_a_commit() -> None:
         assert rest.endswith(file.partition("/")[2])
 
 
-@pytest.mark.skipif(
-    not (ROOT / "mt_small" / "tatoeba_fi" / "fin.txt").is_file(),
-    reason="the files of mt_small are not there; set PIPELINE_DATA_ROOT to the folder that holds mt_small/",
-)
-def test_the_published_files() -> None:
-    data = MtSmall(root=str(ROOT), source="published", languages=LANGUAGES).load()
-    assert [tuple(row.values()) for row in data.sizes()] == [
+@pytest.fixture(scope="module")
+def published() -> TextPairs:
+    """All eight languages, from the files themselves."""
+    if not (ROOT / "mt_small" / "tatoeba_fi" / "fin.txt").is_file():
+        pytest.skip("the files of mt_small are not there; set PIPELINE_DATA_ROOT to the folder that holds mt_small/")
+    return MtSmall(root=str(ROOT), source="published", languages=LANGUAGES).load()
+
+
+def test_the_published_files(published: TextPairs) -> None:
+    assert [tuple(row.values()) for row in published.sizes()] == [
         ("de-en", 28_998, 1_014, 1_000, 1_000, 2),
         ("fr-en", 28_997, 1_014, 1_000, 1_000, 3),
         ("cs-en", 28_998, 1_014, 1_000, 1_000, 2),
@@ -213,5 +217,16 @@ def test_the_published_files() -> None:
         ("ro-en", 778, 99, 100, 0, 23),
     ]
     assert all(
-        text == " ".join(text.split()) for part in data.parts.values() for own in part for p in own for text in p
+        text == " ".join(text.split()) for part in published.parts.values() for own in part for p in own for text in p
     )
+
+
+@pytest.mark.slow
+def test_every_training_sentence_of_the_published_files_comes_back_from_its_pieces(published: TextPairs) -> None:
+    """With pieces of every twentieth sentence: what was not met while they were learned comes back as well."""
+    texts = sorted({text for own in published.parts["train"] for pair in own for text in pair})
+    assert len(texts) > 200_000
+    vocabulary = Vocabulary.train(texts[::20], pieces=4000)
+    for start in range(0, len(texts), 20_000):
+        some = texts[start : start + 20_000]
+        assert vocabulary.decode(vocabulary.encode(some)) == some

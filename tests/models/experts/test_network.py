@@ -153,19 +153,34 @@ def test_cached_search_is_search_that_reads_all_again() -> None:
         assert found.finished == (written[-1] == 2)
 
 
+def gates_met(model: TranslationNetwork) -> list[Tensor]:
+    """A list that grows by the gates (token, expert) of each mixture which the network passes."""
+    met = list[Tensor]()
+    for part in model.modules():
+        if isinstance(part, Mixture):
+            part.router.register_forward_hook(lambda _, __, routed: met.append(routed.gates))
+    return met
+
+
 def test_balance_and_counts_are_those_of_present_tokens() -> None:
-    """Two sentences together: shares are those of all their tokens, however long the longer one is."""
+    """Two sentences together: shares are those of all their tokens, however long the longer one is. Alone a sentence
+    has no padding, so the balance of both follows from the gates of each."""
     model, own = network("token"), pairs()
-    ledgers = [Ledger() for _ in range(3)]
+    ledgers, met = [Ledger() for _ in range(3)], gates_met(model)
     for ledger, rows in zip(ledgers, ([0, 1], [0], [1]), strict=True):
         step = step_of(own, torch.tensor(rows), CPU)
         model.decode(model.encode(step.source, step.task, ledger), step.before, ledger)
     together, *alone = (ledger.named("counts") for ledger in ledgers)
-    assert set(together) == {"encoder.0", "encoder.1", "decoder.0", "decoder.1"}
+    assert list(together) == ["encoder.0", "encoder.1", "decoder.0", "decoder.1"]
     for name, counts in together.items():
         assert torch.equal(counts, alone[0][name] + alone[1][name])
         assert int(counts.sum()) == 2 * (9 if name.startswith("encoder") else 7)
-    assert set(ledgers[0].named("balance")) == set(together)
+    balance = ledgers[0].named("balance")
+    assert list(balance) == list(together)
+    for found, *apart in zip(balance.values(), met[4:8], met[8:12], strict=True):
+        gates = torch.cat(apart)
+        first = nn.functional.one_hot(gates.argmax(1), 4).double().mean(0)
+        torch.testing.assert_close(found, 4 * first @ gates.mean(0), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("arm", ["token+static", "token+dynamic", "dense+static"])

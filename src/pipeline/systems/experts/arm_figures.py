@@ -1,4 +1,4 @@
-"""The arms of a multirun side by side: nats a token with a dot a job, and BLEU by task."""
+"""The arms of a multirun side by side: nats a token with a dot a job, by epoch of training, and BLEU by task."""
 
 from __future__ import annotations
 
@@ -7,13 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.compare.statistics import mean_interval
-from pipeline.plotting import CAP, MARKER, SMALL_SIZE, Grid, colour, legend, line, new_axes, new_panels, written_out
+from pipeline.plotting import (
+    CAP,
+    MARKER,
+    SMALL_SIZE,
+    Grid,
+    colour,
+    curve,
+    legend,
+    line,
+    new_axes,
+    new_panels,
+    whole_ticks,
+    written_out,
+)
+from pipeline.systems.experts.labels import with_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of an arm and of the rest of the height
+MOST_MARKERS = 40  # of a line
 BESIDE = 1.02  # of the logarithmic axis, so that bars of arms do not hide each other
 
 
@@ -70,6 +85,37 @@ def scores_by_task(tasks: Any, *, title: str) -> Figure:
         panel.set_yticks(places, rows["arm"].tolist(), fontsize=SMALL_SIZE)
         panel.margins(y=0.1)
     return figure
+
+
+def nats_by_epoch(curves: Any, *, title: str) -> Figure:
+    """Draws nats a token of the validation part against the epoch of training, a panel per data set and task with a
+    line per arm; bands are t-intervals over seeds. What is above all values after epoch 0 is cut off: without training
+    the nats are several times as many.
+
+    curves: columns data, arm, task, epoch, nll, nll_low and nll_high.
+    """
+    panels = {with_data(curves, *key): own for key, own in curves.groupby(["data", "task"], sort=False)}
+    arms = {str(arm): index for index, arm in enumerate(curves["arm"].unique())}
+    grid = Grid(3, size=(3.2, 2.6), margin=(2.4, 0.8))
+    x = "epoch (0: before training, cut off where it is higher); bands: 95 % t-interval over seeds, from three on"
+    y = "validation −log p of a target token (nats)"
+    figure, axes = new_panels(list(panels), title, x=x, y=y, grid=grid)
+    for name, panel in axes.items():
+        rows = panels[name].rename(columns=lambda column: str(column).replace("nll", "error"))
+        for arm, own in rows.groupby("arm", sort=False):
+            curve(panel, arms[str(arm)], own, "epoch", str(arm), markers=own["epoch"].nunique() <= MOST_MARKERS)
+        cut_above(panel, rows[rows["epoch"] > 0]["error"].max())
+        whole_ticks(panel)
+    lines = {str(drawn.get_label()): drawn for panel in axes.values() for drawn in panel.get_lines()}
+    figure.legend([lines[arm] for arm in arms], list(arms), loc="outside right upper", fontsize=SMALL_SIZE)
+    return figure
+
+
+def cut_above(panel: Axes, most: float) -> None:
+    """Ends the y axis a little above a value, where more is drawn; a missing value leaves it as it is."""
+    low, high = panel.get_ylim()
+    if most < high:
+        panel.set_ylim(low, min(high, most + 0.05 * (most - low)))
 
 
 def chrf_by_pairs(fewshot: Any, *, title: str) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from pipeline.plotting import (
     legend,
     line,
     new_axes,
-    new_figure,
     new_panels,
     whole_ticks,
 )
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 MOST_MARKERS = 40  # of a line
 SHADES = "Greys"
-CELL = 0.42  # of a heat map, in inches
+DIVERGING = "cividis"  # blue, grey, yellow; its lightness rises throughout
+CELL, BARE_CELL = 0.42, 0.22  # of a heat map, in inches: with its number, without
+MOST_WRITTEN = 10  # tasks whose cosines are written
 DARK = 0.6  # share of the darkest shade from which numbers in a cell are white
 
 
@@ -71,23 +74,51 @@ def share_maps(shares: Any, *, title: str, what: str) -> Figure:
     return figure
 
 
-def heat_map(panel: Axes, values: np.ndarray, rows: list[str], columns: list[str], *, low: float = 0.0) -> None:
-    """Fills a panel with shares from `low` to 1, each with its number."""
-    panel.imshow(values, cmap=SHADES, vmin=low, vmax=1, aspect="auto")
+def heat_map(panel: Axes, values: np.ndarray, rows: list[str], columns: list[str]) -> None:
+    """Fills a panel with shares from 0 to 1, each with its number."""
+    panel.imshow(values, cmap=SHADES, vmin=0, vmax=1, aspect="auto")
+    named_cells(panel, rows, columns)
+    for (i, j), value in np.ndenumerate(values):
+        number_in_cell(panel, i, j, value, "white" if value > DARK else "black")
+
+
+def named_cells(panel: Axes, rows: list[str], columns: list[str]) -> None:
+    """Writes the names of rows and columns beside the cells of a panel."""
     panel.grid(visible=False)
     panel.set_xticks(range(len(columns)), columns, fontsize=SMALL_SIZE)
     panel.set_yticks(range(len(rows)), rows, fontsize=SMALL_SIZE)
-    for (i, j), value in np.ndenumerate(values):
-        colour = "white" if (value - low) / (1 - low) > DARK else "black"
-        panel.text(j, i, f"{value:.2f}".removeprefix("0"), ha="center", va="center", fontsize=SMALL_SIZE, color=colour)
 
 
-def embeddings(cosines: np.ndarray, tasks: list[str], *, title: str) -> Figure:
-    """Draws the cosines between the embeddings of tasks."""
-    side = 2.0 + CELL * len(tasks)
-    figure = new_figure(side, side, title)
-    panel = figure.add_subplot()
-    heat_map(panel, cosines, tasks, tasks, low=-1.0)
-    panel.tick_params(axis="x", rotation=90)
-    panel.set_xlabel("cosine between embeddings of tasks", fontsize=SMALL_SIZE)
+def number_in_cell(panel: Axes, row: int, column: int, value: float, shade: str) -> None:
+    """Writes a number with two decimals into a cell of a panel, .25 for 0.25."""
+    words = f"{value:.2f}".replace("0.", ".", 1)
+    panel.text(column, row, words, ha="center", va="center", fontsize=SMALL_SIZE, color=shade)
+
+
+def cosine_maps(cosines: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
+    """Draws the cosines between the embeddings of tasks, a panel for each name. Colours go from blue at −1 by grey at 0
+    to yellow at 1, ever lighter, so that a grey print tells them apart too. Up to `MOST_WRITTEN` tasks have numbers in
+    their cells.
+
+    cosines: a row and a column a task, without unit.
+    """
+    most = max(len(own) for own in cosines.values())
+    side = (CELL if most <= MOST_WRITTEN else BARE_CELL) * most
+    grid = Grid(min(3, len(cosines)), size=(1.2 + side, 1.3 + side), margin=(1.2, 0.6))
+    figure, axes = new_panels(list(cosines), title, x="cosine between the embeddings of two tasks", y="", grid=grid)
+    images = [cosine_map(panel, cosines[name], written=most <= MOST_WRITTEN) for name, panel in axes.items()]
+    bar = figure.colorbar(images[0], ax=list(axes.values()), shrink=0.8)
+    bar.ax.tick_params(labelsize=SMALL_SIZE)
     return figure
+
+
+def cosine_map(panel: Axes, cosines: pd.DataFrame, *, written: bool) -> AxesImage:
+    """Fills a panel with the cosines between the embeddings of tasks. written: with numbers in the cells."""
+    tasks = [str(name) for name in cosines.columns]
+    values = cosines.to_numpy(np.float64)
+    image = panel.imshow(values, cmap=DIVERGING, vmin=-1, vmax=1, aspect="equal")
+    named_cells(panel, tasks, tasks)
+    panel.tick_params(axis="x", rotation=90)
+    for (i, j), value in np.ndenumerate(values) if written else ():
+        number_in_cell(panel, i, j, value, "white" if value < 0 else "black")
+    return image

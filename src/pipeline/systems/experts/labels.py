@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -69,6 +70,23 @@ def with_pairs(label: str, shots: int, asked: int) -> str:
     where `asked` is not 0."""
     both = f" pairs={shots} (asked {asked})" if asked else f" pairs={shots}"
     return PAIRS.sub(both, label) if shots else label
+
+
+def asked_pairs(job: Mapping[Any, Any]) -> int:
+    """Returns how many pairs of a new task a labelled job asked for; 0 of a job that learned all tasks at once."""
+    return int(job.get("asked") or 0)
+
+
+def of_most_pairs(table: Any) -> pd.DataFrame:
+    """Returns the rows of jobs that learned all tasks at once, and of the others those of the data set's largest number
+    of pairs that was asked for. table: columns data and asked."""
+    most = table.groupby("data")["asked"].transform("max")
+    return table[table["asked"].isin([0]) | (table["asked"] == most)]
+
+
+def with_data(table: Any, data: object, words: object) -> str:
+    """Returns words with the data set before them, where the table has several."""
+    return f"{data}: {words}" if table["data"].nunique() > 1 else str(words)
 
 
 def place(label: str) -> tuple[int, int]:

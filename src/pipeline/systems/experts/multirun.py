@@ -13,28 +13,40 @@ from pipeline.compare import statistics
 from pipeline.compare.words import Summary
 from pipeline.systems.experts.arm_figures import chrf_by_pairs, nats_by_arm, scores_by_task
 from pipeline.systems.experts.claims import paired_of
+from pipeline.systems.experts.curves import CURVES, curves_of
+from pipeline.systems.experts.drawn import with_drawn
+from pipeline.systems.experts.embeddings import EMBEDDINGS, embeddings_of
 from pipeline.systems.experts.figures import share_maps
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.labels import labelled
 from pipeline.systems.experts.scores import paired_bleu
+from pipeline.systems.experts.side_by_side import EXAMPLES, SAID, examples_of, said_of, side_by_side
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
 from pipeline.systems.experts.words import page
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
 TRANSLATIONS, PAIRS, SHARES = "translations.csv", "pairs.csv", "shares.csv"
-DRAWN = ("token", "sentence", "token+dynamic", "token+shared")  # arms whose shares were learned
+LEARNED = ("token", "sentence", "token+dynamic", "token+shared")  # arms whose shares were learned
+WORDS: Any = dict.fromkeys(("task", "source", "reference", "translation"), str)  # also a sentence that is a number
 
 
 def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     """Returns what the parent shows of its jobs: tables, figures, and words about them."""
     named = labelled(jobs)
     paired = paired_of(named)
-    bleu = bleu_of_claims(paired, named, translations_of(client, named))
-    summary = summary_of(named, paired, bleu, title)
+    written = translations_of(client, named)
+    summary = summary_of(named, paired, bleu_of_claims(paired, named, written), title)
     beside = {PAIRS: first_table(client, named, PAIRS), SHARES: shares_of(client, named)}
-    tables = {**summary.tables, **{name: table for name, table in beside.items() if len(table)}}
-    return summary._replace(tables=tables, figures={**summary.figures, **share_figures(beside[SHARES], title)})
+    drawn = {
+        EMBEDDINGS: embeddings_of(client, named), CURVES: curves_of(client, named),
+        EXAMPLES: examples_of(named, written),
+    }  # fmt: skip
+    tables = {**summary.tables, **{name: table for name, table in (beside | drawn).items() if len(table)}}
+    figures = {**summary.figures, **share_figures(beside[SHARES], title)}
+    shown = side_by_side(named, written)
+    texts = {SAID: said_of(shown, named)} if len(shown) else {}
+    return with_drawn(summary._replace(tables=tables, figures=figures, texts=texts), drawn, title)
 
 
 def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, title: str) -> Summary:
@@ -59,7 +71,7 @@ def translations_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.Da
         for run in jobs["run_id"]:
             path = fetched(client, str(run), TRANSLATIONS, scratch)
             if path is not None:
-                table: Any = pd.read_csv(path, keep_default_na=False)
+                table: Any = pd.read_csv(path, keep_default_na=False, dtype=WORDS)
                 found[str(run)] = table[table["part"] == "test"]
     return found
 
@@ -93,7 +105,7 @@ def share_figures(shares: Any, title: str) -> dict[str, Any]:
     if not len(shares):
         return {}
     figures, several = {}, shares["data"].nunique() > 1
-    for (data, arm, kind), own in shares[shares["arm"].isin(DRAWN)].groupby(["data", "arm", "kind"], sort=False):
+    for (data, arm, kind), own in shares[shares["arm"].isin(LEARNED)].groupby(["data", "arm", "kind"], sort=False):
         words = (
             f"{title}: {kind}s of {arm} by task{f', {data}' if several else ''}, test part, seed {own['seed'].iloc[0]}"
         )

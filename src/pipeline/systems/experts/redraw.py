@@ -10,14 +10,19 @@ from pipeline.compare.jobs import compared_jobs
 from pipeline.compare.pages import Remade, read_table
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.comparison import TRANSLATION
+from pipeline.systems.experts.drawn import DRAWN, with_drawn
 from pipeline.systems.experts.labels import labelled
 from pipeline.systems.experts.multirun import summary_of
 
+TEXTS = ("task", "other", "source", "reference", "translation")  # columns of words, numbers or not
+
 
 def multirun_from(folder: Path) -> Remade:
-    """Returns tables, figures and words from jobs.csv; tests of BLEU, which translations are needed for, stay as they
-    are in bleu.csv."""
+    """Returns tables, figures and words from jobs.csv, and from tables of embeddings, curves and translations where the
+    page has them. These stay as they are, and so do tests of BLEU, which translations are needed for, in bleu.csv."""
     jobs = labelled(compared_jobs(read_table(folder / "jobs.csv", TRANSLATION.words), TRANSLATION))
     tested = folder / "bleu.csv"
     bleu = read_table(tested, ("against", "challenger")) if tested.is_file() else pd.DataFrame()
-    return Remade.of(summary_of(jobs, paired_of(jobs), bleu, folder.name), without=[tested.name])
+    drawn = {name: read_table(folder / name, TEXTS) for name in DRAWN if (folder / name).is_file()}
+    summary = with_drawn(summary_of(jobs, paired_of(jobs), bleu, folder.name), drawn, folder.name)
+    return Remade.of(summary, without=[tested.name])

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from data.text_pairs import TextPairs
 from models.experts.network import TranslationNetwork
-from pipeline.compare.markdown import markdown_table
+from pipeline.compare.markdown import escaped, markdown_table
 from pipeline.job.curve_report import epoch_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.experts import figures
@@ -18,8 +18,8 @@ from pipeline.systems.experts.evaluate import TEST, Evaluated, sizes_of
 from pipeline.systems.experts.fitting import Fitted
 from pipeline.systems.experts.load import Encoded
 from pipeline.systems.experts.scores import NO_BLEU
+from pipeline.systems.experts.side_by_side import SHOWN
 
-SHOWN = 10  # translations of a task
 ADAPTER = ".adapter"
 
 
@@ -91,8 +91,7 @@ def draw(here: Study, fitted: Fitted, shares: Any, cosines: pd.DataFrame | None)
         drawn = figures.share_maps(own, title=f"{title}: {kind}s by task, test part", what=str(kind))
         here.run.figure(drawn, f"figures/{kind}s")
     if cosines is not None:
-        drawn = figures.embeddings(cosines.to_numpy(), [str(name) for name in cosines.columns], title=title)
-        here.run.figure(drawn, "figures/embeddings")
+        here.run.figure(figures.cosine_maps({"": cosines}, title=title), "figures/embeddings")
 
 
 def shown_translations(translations: Any) -> str:
@@ -100,7 +99,7 @@ def shown_translations(translations: Any) -> str:
     test, parts = translations[translations["part"] == TEST], ["# Translations of the test part"]
     for task, own in test.groupby("task", sort=False):
         columns = ["source", "translation", "reference"]
-        parts += [f"## {task}", markdown_table(own[columns].head(SHOWN))]
+        parts += [f"## {escaped(str(task))}", markdown_table(own[columns].head(SHOWN).map(escaped))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -22,9 +22,11 @@ from pipeline.compare.bootstrap import (
 from pipeline.compare.claims import FEW_SEEDS
 from pipeline.compare.panels import with_names
 from pipeline.systems.forms.claims import INK, arms_of, claims_on
+from pipeline.systems.forms.labels import NEAREST
 from pipeline.systems.forms.writers import of_enough_writers
 
 KEPT = ("seconds", "parameters")
+UNTRAINED = (INK, NEAREST)  # models without starts of training
 OF_STARTS = (  # of a caption, behind what is drawn
     f"the same for both arms of a pair; {FEW_SEEDS}. p is adjusted by Holm over the pairs of a set."
 )
@@ -52,7 +54,7 @@ def compared_arms(
         drawn[str(arm)] = over_starts([many for _, many in errors], own["seed"])
     seeds, stand_in = seeds_of(jobs), stand_ins(jobs)
     arms = arms_of(jobs)
-    counts = {arm: 0 if arms[arm].model == INK else len(own) for arm, own in seeds.items()}  # ink is not trained
+    counts = {arm: 0 if arms[arm].model in UNTRAINED else len(own) for arm, own in seeds.items()}
     claims = [own for own in claims_on(arms, finds=finds) if seeds[own.challenger] == seeds[own.against]]
     pairs = [(first, second) for first, second in combinations(seeds, 2) if seeds[first] == seeds[second]]
     tables = {

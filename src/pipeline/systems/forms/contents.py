@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from data.form_images import WORD, FormImages, HandwrittenForms
+from data.form_images import FormImages, HandwrittenForms
 from data.word_images import HandwrittenWords, WordImages
 from pipeline.compare.markdown import markdown_table
 from pipeline.host.errors import PipelineError
@@ -85,6 +85,4 @@ def row_of(name: str, unit: str, part: FormImages | WordImages, known: set[str])
 
 def words_of(part: FormImages | WordImages) -> Sequence[str]:
     """Returns the texts of all words."""
-    if isinstance(part, WordImages):
-        return part.texts
-    return [text for text, kind in zip(part.texts, part.classes.tolist(), strict=True) if kind == WORD]
+    return part.texts if isinstance(part, WordImages) else part.words()

@@ -14,6 +14,7 @@ CHOSEN = ("data", "contender")  # groups that the column `varied` leaves out
 GIVEN = "true boxes"  # in place of a detector's name
 OF_FOUND = ("forms.edges=", "forms.most_shared=")  # which mean nothing to these
 UNCHANGED = "components"  # connected ink is not trained on changed images
+NEAREST = "nearest training image"  # an arm that is not trained
 
 
 class Told(NamedTuple):

@@ -71,8 +71,16 @@ def test_a_run_leaves_scores_readings_figures_and_a_model_that_reads_the_same(
     assert {f"evaluate/test_{name}" for name in wanted} | {"evaluate/test_style_cer"} <= set(metrics)
     assert not {"evaluate/test_map", "evaluate/test_ap_stamp"} & set(metrics)  # it finds words alone
     assert metrics["evaluate/test_order_given_boxes"] > 0.5
+    hits, true = table(run, "found.csv"), table(run, "forms.csv").set_index("part")["word"]
+    assert hits.loc[hits["part"] == "test", "hit"].sum() / true["test"] == metrics["evaluate/test_recall_word"]
+    curve = hits[hits["part"] == "test"].sort_values("score", ascending=False, kind="stable")["hit"].to_numpy()
+    envelope = np.maximum.accumulate((curve.cumsum() / np.arange(1, len(curve) + 1))[::-1])[::-1]
+    assert metrics["evaluate/test_ap_word"] == pytest.approx(envelope[curve == 1].sum() / true["test"])
+    assert f"average precision, word | {metrics['evaluate/test_ap_word']:.4g}" in result.out
+    assert 0 < metrics["data/words_unseen"] <= 1
     shown = artifacts(client, run, "figures")
     assert {"figures/test_forms.svg", "figures/test_style_forms.svg", "figures/recogniser.svg"} <= shown
+    assert "figures/test_precision.svg" in shown
     assert "figures/changes_word.svg" in shown
     assert "figures/changes_form.svg" not in shown  # connected ink learns from no copies
     uri = f"runs:/{run.info.run_id}/model"
@@ -295,6 +303,28 @@ def test_every_experiment_of_whole_forms_runs_tiny_and_its_page_is_made_again(
     assert sorted(set(pd.read_csv(page / "means.csv")["arm"])) == arms
     export_again(page)
     assert kept == {name: (page / name).read_bytes() for name in kept}
+
+
+@pytest.mark.slow
+def test_a_sweep_over_readers_detectors_and_recognisers_makes_every_claim_of_its_arms(
+    run_pipeline: Callable, tmp_path
+) -> None:
+    swept = ("reader=two_phase,convolve_attend_spell", "detector=pixel_link,r_fcn", "recogniser=moran,ctc_seq2seq")
+    small = ("recognition.epochs=1", "fit.epochs=1", "size.sequences=2", "detector.width=16", "recogniser.units=8")
+    result = run_pipeline("+experiment=forms_pipeline", *TINY, *SMALL, "seed=0", "run_name=sweep", *swept, *small)
+    assert result.status == 0, result.err
+    page = export("STAND-IN-sweep (data not real)", tmp_path).read_text(encoding="utf-8")
+    assert "5 jobs, 0 failed" in page  # of 8: to a reader of whole forms detector and recogniser mean nothing
+    claims = pd.read_csv(next(tmp_path.glob("*/claims.csv")))
+    own = claims[(claims["rate"] == "CER") & (claims["part"] == "test") & (claims["reading"] == "read")]
+    whole = "convolve_attend_spell"
+    two_phase = [f"{finds} + {reads}" for finds in ("pixel_link", "r_fcn") for reads in ("ctc_seq2seq", "moran")]
+    assert sorted(zip(own["arm"], own["against"], strict=True)) == sorted([
+        *((arm, whole) for arm in two_phase),
+        ("r_fcn + moran", "pixel_link + moran"), ("r_fcn + ctc_seq2seq", "pixel_link + ctc_seq2seq"),
+        ("r_fcn + ctc_seq2seq", "r_fcn + moran"), ("pixel_link + ctc_seq2seq", "pixel_link + moran"),
+    ])  # fmt: skip
+    assert set(own["verdict"]) == {"no claim (stand-in data)"}
 
 
 @pytest.mark.parametrize(("augment", "full"), [("none", True), ("thesis", False)])

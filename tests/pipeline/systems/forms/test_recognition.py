@@ -369,7 +369,7 @@ def test_copies_of_images_are_no_more_images() -> None:
         ("forms_losses", (*SMALL_SEQ2SEQ, "recogniser.ctc_share=1", "recogniser.normalise=patches"),
          ["CTC 1, by patches"]),
         ("forms_augmentation", ("forms.augment=none,affine,thesis",),
-         ["crnn, language model", "crnn, language model, affine", "crnn, language model, none"]),
+         ["crnn", "crnn, affine", "crnn, none"]),
         ("forms_ink", ("contender=ink/synthetic",), ["synthetic ink"]),
     ],
 )  # fmt: skip
@@ -381,10 +381,12 @@ def test_every_experiment_of_recognition_runs_tiny_and_its_page_is_made_again(
     assert result.status == 0, result.err
     export("STAND-IN-page (data not real)", tmp_path)
     page = next(tmp_path.glob("*/means.csv")).parent
-    again = ("means.csv", "paired.csv", "claims.csv", "positions.csv")
+    again = ("means.csv", "paired.csv", "claims.csv", "positions.csv", "rates.csv")
     kept = {path.name: path.read_bytes() for path in page.glob("*.csv") if path.name in again}
     assert ("positions.csv" in kept) == (experiment == "forms_attention")
     assert ("claims.csv" in kept) == (experiment == "forms_augmentation")
-    assert sorted(pd.read_csv(page / "means.csv")["arm"]) == arms
+    assert sorted(pd.read_csv(page / "means.csv")["arm"]) == sorted([*arms, "nearest training image"])
+    rates = pd.read_csv(page / "rates.csv").set_index("reading")
+    assert rates.loc["nearest", "arm"] == "nearest training image"
     export_again(page)
     assert kept == {name: (page / name).read_bytes() for name in kept}

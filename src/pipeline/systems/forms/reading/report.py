@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from data.form_images import HandwrittenForms
+from models.forms.detect.boxes import Detections, Truth
 from models.forms.reader import FormReader
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.tables import found_table
@@ -30,11 +31,15 @@ from pipeline.systems.forms.reading.scores import (
 from pipeline.systems.forms.recognition import figures as recognition
 from pipeline.systems.forms.recognition.load import alphabet_in_words
 from pipeline.systems.forms.segmentation import figures as segmentation
+from pipeline.systems.forms.segmentation.figures import precision_and_recall
 from pipeline.systems.forms.segmentation.load import truth_of
+from pipeline.systems.forms.segmentation.report import FOUND as HITS
+from pipeline.systems.forms.segmentation.report import joined, scores_table
+from pipeline.systems.forms.segmentation.scores import found_table as hits_table
 from pipeline.systems.forms.segmentation.scores import metrics_of as precision_of
 from pipeline.systems.forms.writers import with_writers
 
-READ, BOXES = "read.csv", "boxes.csv"
+READ, BOXES = "read.csv", "boxes.csv"  # boxes as they were read; HITS has them as the detector found them
 SHOWN_FORMS = 2
 RATES = {"cer": "character error rate (%)", "wer": "word error rate (%)", "word_accuracy": "words found and read",
          "order": "neighbours in order"}  # fmt: skip
@@ -47,11 +52,20 @@ class Tested(NamedTuple):
     sheets: list[Sheet]
     writers: tuple[str, ...] = ()
 
+    @property
+    def called(self) -> str:
+        """Returns the name in words."""
+        return self.name.replace("_", " ")
+
+    def found(self) -> tuple[list[Detections], list[Truth]]:
+        """Returns what the detector found on each form, before it was placed, and the true boxes."""
+        pairs = [(own.found, truth_of(own.form)) for own in self.sheets if own.found is not None]
+        return [found for found, _ in pairs], [truth for _, truth in pairs]
+
     def precision(self, kinds: Sequence[str]) -> dict[str, float]:
         """Returns average precision and recall of the boxes that were found, by the names of metrics. kinds: the
         classes that the detector finds."""
-        pairs = [(own.found, truth_of(own.form)) for own in self.sheets if own.found is not None]
-        scores = precision_of([found for found, _ in pairs], [truth for _, truth in pairs], kinds)
+        scores = precision_of(*self.found(), kinds)
         return {f"{self.name}_{name}": value for name, value in scores.items()}
 
 
@@ -90,16 +104,26 @@ def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[s
     rows = {f"{own.name} {number}": at_least(sheet.read[FOUND], reader.least_score)
             for own in tests for number, sheet in enumerate(own.sheets)}  # fmt: skip
     here.run.table(found_table(rows), BOXES)
+    if kinds:
+        here.run.table(joined([hits_table(own.name, *own.found()) for own in tests]), HITS)
     for own in tests if here.full else ():
-        title = f"{here.title}: {own.name.replace('_', ' ')}"
-        shown = own.sheets[:SHOWN_FORMS]
-        figure = pages(shown, reader.least_score, title=title) if reader.finds else texts_below(shown, title=title)
-        here.run.figure(figure, f"figures/{own.name}_forms")
+        log_figures(here, reader, own, kinds)
     return metrics
 
 
+def log_figures(here: Study, reader: Reader, own: Tested, kinds: Sequence[str]) -> None:
+    """Logs forms of a part with what was read on them and, of a detector, precision over recall. kinds: as of
+    `log_read`."""
+    title, shown = f"{here.title}: {own.called}", own.sheets[:SHOWN_FORMS]
+    figure = pages(shown, reader.least_score, title=title) if reader.finds else texts_below(shown, title=title)
+    here.run.figure(figure, f"figures/{own.name}_forms")
+    if kinds:
+        here.run.figure(precision_and_recall(*own.found(), kinds, title=title), f"figures/{own.name}_precision")
+
+
 def said(metrics: dict[str, float], data: HandwrittenForms, alphabet: Alphabet) -> str:
-    """Returns the scores of the test parts as a table, what the alphabet cannot read, and where the data come from."""
+    """Returns the scores of the test parts as tables, of texts and, of a detector, of boxes, what the alphabet cannot
+    read, and where the data come from."""
     rates = {rate: name for rate, name in RATES.items() if f"test_{rate}" in metrics}
     rows = {
         f"{part.replace('_', ' ')}: {name}": [metrics[f"{part}_{rate}{suffix}"] for rate in rates]
@@ -108,4 +132,18 @@ def said(metrics: dict[str, float], data: HandwrittenForms, alphabet: Alphabet) 
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rates.values()))
     table = table.rename_axis(data.name).reset_index()
     lost = alphabet_in_words(alphabet, texts_of(data.parts["test"]))
-    return f"{markdown_table(table, digits=4)}\n\n{lost}Data: {data.name}, source {data.source}"
+    tables = [markdown_table(own, digits=4) for own in (table, *boxes_said(metrics, data))]
+    return "\n\n".join([*tables, f"{lost}Data: {data.name}, source {data.source}"])
+
+
+def boxes_said(metrics: Mapping[str, float], data: HandwrittenForms) -> list[pd.DataFrame]:
+    """Returns a table of the detector's average precision and recall on the test parts; none where nothing was
+    looked for."""
+    scores = {
+        part.replace("_", " "): {
+            name.removeprefix(f"{part}_"): value for name, value in metrics.items()
+            if name.startswith((f"{part}_ap_", f"{part}_recall_")) or name == f"{part}_map"
+        }
+        for part in data.tests
+    }  # fmt: skip
+    return [scores_table(scores, f"{data.name}, detector")] if all(scores.values()) else []

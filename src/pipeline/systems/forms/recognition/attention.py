@@ -76,15 +76,25 @@ def by_position(maps: list[AttentionMap]) -> pd.DataFrame:
 
 
 def by_arm(jobs: Any, rows: Any) -> pd.DataFrame:
-    """Returns the rows of all jobs by arm and position: the mean over seeds."""
+    """Returns the rows of all jobs by arm and position: as of `over_seeds`."""
+    return over_seeds(jobs, rows, "position")
+
+
+def over_seeds(jobs: Any, rows: Any, by: str) -> pd.DataFrame:
+    """Returns the rows of all jobs by data, arm and `by`: means over seeds, and of `near` the lowest and the highest
+    seed."""
     known = rows.merge(jobs[["run_id", "data", "arm"]], on="run_id")
-    return known.groupby(["data", "arm", "position"], sort=False)[["texts", "near", "equal"]].mean().reset_index()
+    groups = known.groupby(["data", "arm", by], sort=False)
+    table = groups.agg(texts=("texts", "mean"), near=("near", "mean"), lowest=("near", "min"), highest=("near", "max"),
+                       equal=("equal", "mean"))  # fmt: skip
+    return table.reset_index()
 
 
-def in_groups(table: Any) -> pd.DataFrame:
-    """Returns the rows of `by_arm` by groups of positions, each text of a group with the same weight."""
-    first = np.array(EDGES)[np.searchsorted(EDGES, table["position"], side="right") - 1]
-    weighted = table.assign(first=first, near=table["near"] * table["texts"], equal=table["equal"] * table["texts"])
-    sums = weighted.groupby(["data", "arm", "first"], sort=False)[["texts", "near", "equal"]].sum().reset_index()
+def in_groups(jobs: Any, rows: Any) -> pd.DataFrame:
+    """Returns the rows of all jobs by arm and groups of positions, each text of a group with the same weight: as of
+    `over_seeds`."""
+    first = np.array(EDGES)[np.searchsorted(EDGES, rows["position"], side="right") - 1]
+    weighted = rows.assign(first=first, near=rows["near"] * rows["texts"], equal=rows["equal"] * rows["texts"])
+    sums = weighted.groupby(["run_id", "first"], sort=False)[["texts", "near", "equal"]].sum().reset_index()
     sums["near"], sums["equal"] = sums["near"] / sums["texts"], sums["equal"] / sums["texts"]
-    return sums.rename(columns={"first": "from position", "texts": "characters"})
+    return over_seeds(jobs, sums, "first").rename(columns={"first": "from position", "texts": "characters"})

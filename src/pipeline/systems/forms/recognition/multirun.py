@@ -17,13 +17,15 @@ from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
+from pipeline.systems.forms.recognition.beside import RATES, RATES_CAPTION, rates_by_reading, with_nearest
 from pipeline.systems.forms.recognition.report import READ
+from pipeline.systems.forms.recognition.scores import FAULTS_NEAREST
 from pipeline.systems.forms.writers import FEW_WRITERS, WRITER, unit_of
 
 SETS: tuple[str, ...] = ("data", "part")
 IMAGE = "image"
 FILES = {  # of each job, and the columns of it
-    READ: ["part", IMAGE, WRITER, "characters", "faults"],
+    READ: ["part", IMAGE, WRITER, "characters", "faults", FAULTS_NEAREST],
     ATTENTION: ["position", "texts", "near", "equal"],
 }
 LACKED = (ATTENTION,)  # by recognisers without it
@@ -35,7 +37,8 @@ CAPTION = (
 )
 ATTENDED = (
     "Share of the decoder's attention within one patch of those at which CTC says the character, by its position in "
-    "the text, the mean over seeds; *equal*: what equal weights for all patches would put there:"
+    "the text, the mean over seeds, with the *lowest* and the *highest* of them; *equal*: what equal weights for all "
+    "patches would put there:"
 )
 WORDS = (
     "Images that are read with a fault, in % of all, the mean over seeds: differences, intervals and p as above. "
@@ -48,7 +51,7 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     read, sets, words, drawn = files[READ], list[dict[str, Any]](), [], []
     for data, own in jobs.groupby("data", sort=False) if len(read) else ():
         names = dict(zip(SETS, (data, "test"), strict=True))
-        rows = read[read["run_id"].isin(own["run_id"])]
+        own, rows = with_nearest(own, read[read["run_id"].isin(own["run_id"])])
         sets.append(compared(own, rows, names))
         words.append(words_read(own, rows, names))
         drawn.append(f"Drawn of {data}: {drawn_of(rows)}.")
@@ -59,16 +62,20 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     if sum(map(len, words)):
         tables["words.csv"] = joined(words)
         parts += [WORDS, *panels_in_words({"words.csv": tables["words.csv"]}, SETS)]
+    if len(rates_of_all := rates_by_reading(jobs)):
+        tables[RATES] = rates_of_all
+        parts += [RATES_CAPTION, markdown_table(rates_of_all, digits=4)]
     figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X)
     own = Summary(tables | {READ: read}, {"figures/arms": figure}, "\n\n".join([CAPTION, *parts]))
     attention = files.get(ATTENTION, ())
-    return with_attention(own, by_arm(jobs, attention), attention, title) if len(attention) else own
+    return with_attention(own, jobs, attention, title) if len(attention) else own
 
 
-def with_attention(summary: Summary, table: Any, rows: Any, title: str) -> Summary:
+def with_attention(summary: Summary, jobs: Any, rows: Any, title: str) -> Summary:
     """Returns a summary with a table, a figure and words of where decoders look."""
+    table = by_arm(jobs, rows)
     figure = positions_figure(table, title=f"{title}: where the decoder looks")
-    text = f"{summary.text}\n\n{ATTENDED}\n\n{markdown_table(in_groups(table), digits=4)}"
+    text = f"{summary.text}\n\n{ATTENDED}\n\n{markdown_table(in_groups(jobs, rows).round(4), digits=4)}"
     tables = {**summary.tables, "positions.csv": table, ATTENTION: rows}
     return Summary(tables, {**summary.figures, "figures/positions": figure}, text)
 

@@ -24,6 +24,7 @@ from pipeline.systems.forms.recognition.load import ink_height, inks_of, spelt
 SCORES = {
     "cer": character_error_rate, "cer_mean": mean_character_error_rate, "word_accuracy": word_accuracy,
 }  # fmt: skip
+FAULTS_NEAREST = "faults_nearest"  # column: D of the text of the nearest training image
 # of metrics, by the column that they score
 SUFFIXES = {"read": "", "path": "_path", "corrected": "_corrected", "nearest": "_retrieval"}
 

@@ -18,7 +18,7 @@ from pipeline.systems.forms.recognition.load import load, spelt
 from pipeline.systems.forms.recognition.refining import refined
 from pipeline.systems.forms.recognition.remarks import advice
 from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, log_language, said
-from pipeline.systems.forms.recognition.scores import metrics_of, nearest_texts, read_table
+from pipeline.systems.forms.recognition.scores import FAULTS_NEAREST, faults, metrics_of, nearest_texts, read_table
 
 __all__ = ["load", "stages"]
 
@@ -52,12 +52,14 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
 
 
 def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> pd.DataFrame:
-    """Returns every reading of the test part, with the text of the nearest training image where that is asked for."""
+    """Returns every reading of the test part, with the text of the nearest training image, and its faults, where that
+    is asked for."""
     test = data.parts["test"]
     read = read_table(fitted, test, "test")
     if not settings.forms.retrieval:
         return read
-    return read.assign(nearest=nearest_texts(fitted.recogniser.alphabet, data.parts["train"], test))
+    nearest = nearest_texts(fitted.recogniser.alphabet, data.parts["train"], test)
+    return read.assign(nearest=nearest, **{FAULTS_NEAREST: faults(nearest, read["true"].tolist())})
 
 
 def nearest_error(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> float | None:

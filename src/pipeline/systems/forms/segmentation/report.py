@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,6 +72,7 @@ def log_data(here: Study, data: HandwrittenForms) -> None:
     log_metrics(here.run, {f"data/{name if name == 'forms' else f'boxes_{name}'}": float(value)
                            for name, value in totals.items()})  # fmt: skip
     log_metrics(here.run, {f"data/{name}": float(value) for name, value in data.counts.items()})
+    log_metrics(here.run, {"data/words_unseen": data.unseen})
 
 
 def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
@@ -107,9 +109,15 @@ def said(tests: list[Tested], data: HandwrittenForms) -> str:
     """Returns the scores of the test parts as a table, the classes that are not there, and where the data come from."""
     columns = {own.called: own.scores for own in tests}
     columns |= {f"components, {own.called}": own.ink_scores for own in tests if own.components is not None}
-    table = pd.DataFrame(columns).loc[list(columns["test"])]
+    words = "".join(f"\n{absent}" for own in tests if (absent := own.absent()))
+    return f"{markdown_table(scores_table(columns, data.name))}\n{words}\nData: {data.name}, source {data.source}"
+
+
+def scores_table(columns: Mapping[str, Mapping[str, float]], first: str) -> pd.DataFrame:
+    """Returns a row a score of `metrics_of`, called in words, and a column a test part. first: the name of the column
+    that says which score it is; its rows are those of the first part."""
+    table = pd.DataFrame(columns).loc[list(next(iter(columns.values())))]
     names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ").replace("_", " ")
              for name in table.index]  # fmt: skip
-    table.insert(0, data.name, ["mean average precision" if name == "map" else name for name in names])
-    words = "".join(f"\n{absent}" for own in tests if (absent := own.absent()))
-    return f"{markdown_table(table)}\n{words}\nData: {data.name}, source {data.source}"
+    table.insert(0, first, ["mean average precision" if name == "map" else name for name in names])
+    return table

@@ -1,0 +1,60 @@
+"""The embeddings of tasks of a multirun's jobs: how alike those of two tasks are, by arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from mlflow.tracking import MlflowClient
+
+from data.files.exact_numbers import EXACT
+from pipeline.systems.experts.figures import cosine_maps
+from pipeline.systems.experts.labels import asked_pairs, of_most_pairs, with_data
+from pipeline.tracking.artifacts import fetched
+from pipeline.tracking.run import scratch_folder
+
+EMBEDDINGS = "embeddings.csv"
+
+
+def embeddings_of(client: MlflowClient, jobs: Any) -> pd.DataFrame:
+    """Returns the table of `mean_cosines` of those jobs that logged cosines; an empty one where none did."""
+    found = {}
+    with scratch_folder() as scratch:
+        for run in jobs["run_id"]:
+            path = fetched(client, str(run), EMBEDDINGS, scratch)
+            if path is not None:
+                found[str(run)] = pd.read_csv(path, keep_default_na=False, **EXACT)
+    return mean_cosines(jobs, found)
+
+
+def mean_cosines(jobs: Any, found: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Returns a row per data set, arm and ordered pair of tasks: the cosine of their embeddings, mean over jobs, and
+    its standard deviation over them. Unlike the numbers of experts, tasks mean the same in all jobs, so a mean says
+    something.
+
+    found: cosines by run, a row a task, which column task names, and a column a task.
+    """
+    rows = []
+    for job in jobs[jobs["run_id"].isin(list(found))].to_dict("records"):
+        own = found[str(job["run_id"])].melt(id_vars="task", var_name="other", value_name="cosine")
+        rows.append(own.assign(data=job["data"], arm=job["arm"], asked=asked_pairs(job)))
+    if not rows:
+        return pd.DataFrame()
+    groups = pd.concat(rows).groupby(["data", "arm", "asked", "task", "other"], sort=False)["cosine"]
+    return groups.agg(jobs="count", cosine="mean", cosine_sd="std").reset_index()
+
+
+def embedding_figures(cosines: Any, title: str) -> dict[str, Any]:
+    """Returns the figure of the cosines, a panel for each data set and arm. Where new tasks were learned from several
+    numbers of pairs, it has the panels of the most. cosines: as `mean_cosines` gives them."""
+    if not len(cosines):
+        return {}
+    drawn: Any = of_most_pairs(cosines)
+    panels = {}
+    for (data, arm), own in drawn.groupby(["data", "arm"], sort=False):
+        tasks = own["task"].unique()
+        table = own.pivot_table(index="task", columns="other", values="cosine").loc[tasks, tasks]
+        panels[with_data(cosines, data, arm)] = table
+    counts = sorted(set(drawn["jobs"]))
+    over = f"mean over {' or '.join(map(str, counts))} job{'' if counts == [1] else 's'}"
+    return {"figures/embeddings": cosine_maps(panels, title=f"{title}: cosines of embeddings of tasks, {over}")}
