@@ -14,11 +14,11 @@ def full_disk_at(call: int, owner: type, name: str, monkeypatch: pytest.MonkeyPa
     """Has a method raise OSError when it is called for the time `call`; returns a list that grows with each call."""
     calls, method = list[int](), getattr(owner, name)
 
-    def breaks(self: Any, *given: Any) -> Any:
+    def breaks(self: Any, *given: Any, **named: Any) -> Any:
         calls.append(1)
         if len(calls) == call:
             raise OSError(SAID)
-        return method(self, *given)
+        return method(self, *given, **named)
 
     monkeypatch.setattr(owner, name, breaks)
     return calls

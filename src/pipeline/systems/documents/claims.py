@@ -15,6 +15,7 @@ THESIS, HERE = "thesis", "here"
 SHORT = 512  # words; data without a longer document are short
 WINDOW, RANDOM, DISTANCE, UNION = "sliding window", "window + random", "distance", "distance + window"
 PRINTED, APPROXIMATE = "distance keys, window values", "distance, approximate"
+RECTANGLE = "spatial window"
 CUT, CUT_LARGE = "full 512 (LayoutLM)", "full 512, large (LayoutLM large)"
 TEXT, TEXT_LARGE = "full 512, text (RoBERTa)", "full 512, text, large (RoBERTa large)"
 STATIC, STATIC_LARGE = "full 512, text, static (BERT)", "full 512, text, static, large (BERT large)"
@@ -22,6 +23,7 @@ TEXT_WINDOW, TEXT_RANDOM = "sliding window, text (Longformer)", "window + random
 TEXT_WINDOW_LARGE = "sliding window, text, large (Longformer large)"
 PLACES = "looking at places is ahead of looking along the text"
 MIXED = "the page and the text together are ahead of the page alone"
+NEAREST = "the nearest words are ahead of all words in a rectangle"
 UNITED = "the union of page and text is ahead of the printed form"
 WHOLE = "seeing a whole document is ahead of 512 tokens"
 ENOUGH = "512 tokens are ahead on short documents"
@@ -53,6 +55,7 @@ PAIRS = (
     Pair(PLACES, THESIS, UNION, WINDOW),
     Pair(PLACES, HERE, UNION, RANDOM),
     Pair(MIXED, HERE, UNION, DISTANCE),
+    Pair(NEAREST, HERE, DISTANCE, RECTANGLE),
     Pair(UNITED, HERE, UNION, PRINTED),
     Pair(BOXES, THESIS, CUT, TEXT),
     Pair(BOXES, THESIS, CUT_LARGE, TEXT_LARGE),

@@ -17,6 +17,7 @@ WORDS = re.compile(
 SAME = {  # a choice of attention= and the variant of reader= that has it
     "sliding_window": "sliding window", "window_random": "window + random", "distance_window": "distance + window",
     "distance_keys_window_values": "distance keys, window values", "distance_approximate": "distance, approximate",
+    "spatial_window": "spatial window",
 }  # fmt: skip
 SETS = ["data", "task", "cue"]  # what jobs have in common that are compared with one another
 CUE = "data.cue="  # stands in a column of its own

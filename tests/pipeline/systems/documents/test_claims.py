@@ -67,6 +67,7 @@ def test_the_parts_of_a_name() -> None:
         (["distance @512", "distance @4096", "distance @2048", "distance_window @4096"],
          [("distance @4096", "distance @512"), ("distance_window @4096", "distance @4096")]),
         (["distance", "distance_approximate"], [("distance", "distance_approximate")]),
+        (["distance", "spatial_window"], [("distance", "spatial_window")]),
         (["distance, encoder.layers=2", "distance, encoder.layers=4", "sliding window, encoder.layers=2", "TF-IDF"],
          [("distance, encoder.layers=2", "TF-IDF"), ("distance, encoder.layers=4", "TF-IDF"),
           ("sliding window, encoder.layers=2", "TF-IDF"),

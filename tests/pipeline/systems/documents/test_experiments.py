@@ -27,7 +27,7 @@ FEW = ("data.train=150", "data.validation=20", "data.test=20")  # each document 
         ("documents_classes", (STAND_IN, "reader=text_full_512_static")),
         ("documents_entities", (STAND_IN, "reader=boxes_literal")),
         ("documents_funsd", (STAND_IN, "pretrain_on.source=stand_in", "reader=boxes_window_random")),
-        ("documents_pretrain", (STAND_IN, "reader=boxes_sliding_window")),
+        ("documents_pretrain", (STAND_IN, "reader=boxes_spatial_window")),
         ("documents_max_length", (STAND_IN, "attention=distance")),
         ("documents_noise", (STAND_IN, "attention=distance", "documents.jitter=2", "documents.shuffle=true")),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -18,13 +19,13 @@ import pytest
 from data.documents.generator import SyntheticDocuments
 from full_disk import SAID, full_disk_at
 from logged import artifacts, only_run, table
-from models.documents.objective import ReadingObjective
 from models.sequence.patterns import Distance, SlidingWindow
 from models.sequence.vocabulary import Vocabulary
 from other_vocabulary import other_pieces
 from pipeline.compare.claims import VERDICTS
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
+from pipeline.job.step import Stepper
 from pipeline.systems.documents import baselines, fitting, recipe
 from pipeline.systems.documents.comparison import columns
 from pipeline.systems.documents.config import DocumentsConfig
@@ -130,9 +131,12 @@ def test_each_layer_has_an_attention_of_its_own_and_so_has_the_logged_model(run_
     assert both["probability_x"].tolist() == pytest.approx(both["probability_y"].tolist())
 
 
+@pytest.mark.parametrize(("stopped_in", "repeated"), [(4, 2), (24, 6)], ids=["pretrain", "finetune"])
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
-    run_pipeline: Callable, client, monkeypatch
+    stopped_in: int, repeated: int, run_pipeline: Callable, client, monkeypatch
 ) -> None:
+    """There are four steps of pretraining, with a row of the curve after each second one, and then those of tagging. A
+    run that is stopped in a step takes it again, and those before it since the last row."""
     asked = (
         *QUIET,
         "size=full",
@@ -141,12 +145,18 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
         "finetune.epochs=3",
         "finetune.max_tokens=96",
         "pretrain.max_tokens=96",
+        "pretrain.steps=4",
+        "pretrain.evaluate_every=2",
         "seed=3",
     )
+    steps = full_disk_at(0, Stepper, "take", monkeypatch)  # never
     assert run_pipeline(*asked).status == 0
+    without_stop = len(steps)
     whole = only_run(client)
     client.delete_run(whole.info.run_id)
-    losses = full_disk_at(8, ReadingObjective, "loss", monkeypatch)
+    (learned_before,) = (store_folder() / "shared").glob("pretrained-*")
+    shutil.rmtree(learned_before)
+    steps = full_disk_at(stopped_in, Stepper, "take", monkeypatch)
     assert SAID in run_pipeline(*asked).error
     (shared,) = (store_folder() / "shared").glob("vocabulary-*/vocabulary.json")
     learned = shared.read_text()
@@ -156,7 +166,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
     assert re.search(r"began with the vocabulary {}… of 300 pieces, .* go on with {}… of 300".format(*digests), refused)
     shared.write_text(learned)
     assert run_pipeline(*asked, "resume=true").status == 0
-    assert len(losses) > 8
+    assert len(steps) == without_stop + repeated
     resumed = only_run(client)
     for name in ("by_document.csv", "predictions.csv"):
         pd.testing.assert_frame_equal(table(whole, name), table(resumed, name), check_exact=True)
