@@ -1,7 +1,8 @@
 """Attention of each token to its own keys, computed by blocks of queries with like keys (thesis, section 2.3.3).
 
 A block is some queries in the order of a plan; all of them attend to the union of their keys, and a mask takes out what
-is not theirs. Blocks of equal size are one call of PyTorch's attention. Nothing is gathered for a single query, so that
+is not theirs. On a CPU a few blocks of one size at a time, with some 1024 keys, are one call of PyTorch's attention
+(`models.sequence.pieces`); on other devices all blocks of one size are. Nothing is gathered for a single query, so that
 time and memory grow linearly with the tokens. A short document whose blocks would have most of its tokens as keys is
 one block: dense attention with a mask.
 """
