@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from models.documents.chunks import Chunk, owners_of, rows_of, word_counts
 from models.documents.network import DocumentNetwork
 from models.documents.objective import GuessingBatch, GuessingObjective
 from models.documents.tokens import PageTokens
-from models.runtime.objective import Loss
+from models.runtime.objective import no_loss
 from models.sequence.masking import Hidden, Masking, hide
 
 NO_LIMIT = 2**62  # tokens of a batch
@@ -33,12 +35,27 @@ def hidden_in(
     return found
 
 
+class GuessScores(NamedTuple):
+    """Holds Σ (−log p) over hidden tokens, in nats, how many these are, and how many of them are guessed right: the
+    piece that is hidden has the largest probability."""
+
+    total: Tensor
+    weight: float
+    right: int
+
+
 @torch.no_grad()
-def guess_loss(network: DocumentNetwork, chunks: Sequence[Chunk], hidden: Sequence[Hidden], masking: Masking) -> Loss:
-    """Returns Σ (−log p) over the hidden tokens of one document, in nats, and how many these are.
+def guess_scores(
+    network: DocumentNetwork, chunks: Sequence[Chunk], hidden: Sequence[Hidden], masking: Masking
+) -> GuessScores:
+    """Returns how well a network guesses the hidden tokens of one document.
 
     chunks: of the document, as its reading gives them. hidden: in each, as `hidden_in` gives it.
     """
     objective = GuessingObjective(network, [own.document for own in chunks], tokens=NO_LIMIT, masking=masking)
-    losses = [objective.loss(GuessingBatch([row], [own])) for row, own in enumerate(hidden)]
-    return Loss(torch.stack([own.total for own in losses]).sum(), sum(own.weight for own in losses))
+    said = [objective.guesses(GuessingBatch([row], [own])) for row, own in enumerate(hidden)]
+    losses = [no_loss(objective.parameters()) if own is None else own.loss for own in said]
+    right = sum(int(own.right) for own in said if own is not None)
+    return GuessScores(
+        torch.stack([own.total for own in losses]).sum(), sum(float(own.weight) for own in losses), right
+    )

@@ -106,6 +106,10 @@ class DocumentObjective:
         """Returns where the network is."""
         return next(self.model.parameters()).device
 
+    def tokens_in(self, rows: Sequence[int]) -> int:
+        """Returns how many tokens these documents have."""
+        return sum(self._lengths[row] for row in rows)
+
 
 class ReadingObjective(DocumentObjective):
     """Is the weighted cross-entropy of classes, or of tags, with the weights taken out of what the network says.
@@ -164,6 +168,23 @@ class GuessingBatch(NamedTuple):
     hidden: list[Hidden]
 
 
+class Guesses(NamedTuple):
+    """Holds logits of hidden tokens, (hidden, vocabulary), and the tokens that are hidden, int64 (hidden,)."""
+
+    logits: Tensor
+    hidden: Tensor
+
+    @property
+    def loss(self) -> Loss:
+        """Returns Σ (−log p) of the hidden tokens, in nats, with their number."""
+        return Loss(nn.functional.cross_entropy(self.logits, self.hidden, reduction="sum"), float(len(self.hidden)))
+
+    @property
+    def right(self) -> Tensor:
+        """Returns how many hidden tokens have the largest logit, a whole number."""
+        return (self.logits.argmax(1) == self.hidden).sum()
+
+
 class GuessingObjective(DocumentObjective):
     """Is the cross-entropy of tokens that are hidden, anew in each epoch (masked language model, Devlin et al. 2019).
 
@@ -189,14 +210,18 @@ class GuessingObjective(DocumentObjective):
         for rows in drawn_batches(self._lengths, self.tokens, generator):
             yield GuessingBatch(rows, [self.drawn[row] if self.drawn else self.hidden(row, generator) for row in rows])
 
-    def loss(self, batch: GuessingBatch) -> Loss:
-        """Returns Σ (−log p) over the hidden tokens of a batch, with their number."""
+    def guesses(self, batch: GuessingBatch) -> Guesses | None:
+        """Returns what the network says of the hidden tokens of a batch; None where this process has none of them."""
         mine = slice(rank(), None, world())
         rows, hidden = batch.rows[mine], batch.hidden[mine]
         guessed = torch.cat([each.guessed for each in hidden]).to(self.device) if hidden else torch.zeros(0)
         if not guessed.any():
-            return no_loss(self.parameters())
+            return None
         tokens, plans, _ = batch_of([self.documents[row] for row in rows], self.device)
         seen = torch.cat([each.tokens for each in hidden]).to(self.device)
-        logits = self.model.guesses(tokens._replace(ids=seen), plans, guessed)
-        return Loss(nn.functional.cross_entropy(logits, tokens.ids[guessed], reduction="sum"), float(guessed.sum()))
+        return Guesses(self.model.guesses(tokens._replace(ids=seen), plans, guessed), tokens.ids[guessed])
+
+    def loss(self, batch: GuessingBatch) -> Loss:
+        """Returns Σ (−log p) over the hidden tokens of a batch, with their number."""
+        said = self.guesses(batch)
+        return no_loss(self.parameters()) if said is None else said.loss

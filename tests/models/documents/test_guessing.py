@@ -8,7 +8,7 @@ import torch
 from data.documents.generator import SyntheticDocuments
 from data.pages import Document
 from models.documents.chunks import Reading, rows_of
-from models.documents.guessing import guess_loss, hidden_in
+from models.documents.guessing import guess_scores, hidden_in
 from models.documents.network import Architecture, DocumentNetwork
 from models.sequence.masking import Masking
 from models.sequence.patterns import Full, SlidingWindow
@@ -56,7 +56,7 @@ def test_the_loss_of_chunks_is_over_the_tokens_of_the_document(document: Documen
     for longest, stride in ((600, 0), (60, 25)):
         reading = Reading(vocabulary, (Full(),), 1, longest, stride)
         chunks, chance = reading.chunks(document), torch.Generator().manual_seed(1)
-        loss = guess_loss(network, chunks, hidden_in(chunks, reading.tokens(document), masking, chance), masking)
+        loss = guess_scores(network, chunks, hidden_in(chunks, reading.tokens(document), masking, chance), masking)
         weights.add(loss.weight)
         assert 3 < float(loss.total) / loss.weight < 9
     assert len(weights) == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from pipeline.job.curve import Decision, Measures, Progress
 from pipeline.job.curve_report import log_row
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
+from pipeline.job.pace import Paced
 from pipeline.job.shared import seconds_of, timed
 from pipeline.job.study import Study
 from pipeline.systems.documents.checks import architecture_of
@@ -36,9 +37,11 @@ from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Loaded, outputs_of
 from pipeline.systems.documents.scores import (
     HEADS,
+    SCORES,
     Scored,
     asked_of,
     guessed,
+    guessing_accuracy,
     guessing_loss,
     predictor_of,
     score_of_part,
@@ -163,20 +166,32 @@ def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentN
         seed=settings.seed,
     )  # fmt: skip
     return fitted(
-        settings, objective, fit, here, Decision("validation_loss"),
-        lambda: {"validation_loss": guessing_loss(guessed(network, asked, scored))},
+        settings, Paced(objective, lambda batch: objective.tokens_in(batch.rows)), fit, here,
+        Decision("validation_loss"), lambda: validation_guesses(guessed(network, asked, scored)),
     )  # fmt: skip
 
 
+def validation_guesses(rows: pd.DataFrame) -> dict[str, float]:
+    """Returns what a row of the curve of guessing holds of the validation part."""
+    return {"validation_loss": guessing_loss(rows), "validation_accuracy": guessing_accuracy(rows)}
+
+
 def fitted(
-    settings: DocumentsConfig, objective: Any, fit: FitSettings, here: Study, decides: Decision,
+    settings: DocumentsConfig, objective: Paced, fit: FitSettings, here: Study, decides: Decision,
     evaluate: Callable[[], dict[str, float]],
 ) -> Progress:  # fmt: skip
     """Runs the loop of a stage; one that was stopped goes on from its checkpoint to the same numbers."""
     stage = fit.title
+
+    def measured() -> dict[str, float]:
+        pace = objective.pace()  # before the validation part, which takes its own time
+        values = evaluate() | pace
+        objective.begin()
+        return values
+
     loop = Fit(
         objective, fit, generator=draws_of(settings, stage), path=here.folder / f"{stage}.npz",
-        measures=Measures(evaluate, lambda row: log_row(here.run, row, stage, by_step=True), decides),
+        measures=Measures(measured, lambda row: log_row(here.run, row, stage, by_step=True), decides),
     )  # fmt: skip
     with threads_for(objective.model), here.clock.stage(stage):
         return loop.run()
@@ -210,14 +225,16 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
         from_start=False,  # names at random find an entity now and then; a network that learns first names nothing
     )  # fmt: skip
     return fitted(
-        settings, objective, fit, here, Decision("validation_error", ties="validation_log_loss"),
-        lambda: validation_scores(score_of_part(says(), loaded, "validation")),
+        settings, Paced(objective, objective.tokens_in), fit, here,
+        Decision("validation_error", ties="validation_log_loss"), lambda: validation_scores(score_of_part(says(), loaded, "validation")),
     )  # fmt: skip
 
 
 def validation_scores(scored: Scored) -> dict[str, float]:
-    """Returns what a row of the curve holds of the validation part."""
-    return {"validation_error": scored.error, "validation_log_loss": scored.scores["log_loss"]}
+    """Returns what a row of the curve of tags or classes holds of the validation part: the error, the score that it is
+    made of, and the log loss."""
+    names = {f"validation_{name}": scored.scores[name] for name in SCORES.values() if name in scored.scores}
+    return {"validation_error": scored.error, "validation_log_loss": scored.scores["log_loss"], **names}
 
 
 def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:

@@ -22,11 +22,10 @@ from pipeline.systems.documents.drawn import Sums, interval_of, whole_and_drawn
 from pipeline.systems.documents.figures import errors_by_length, errors_by_most
 from pipeline.systems.documents.labels import SETS, labelled, most_tokens, of_simple, parts_of, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
-from pipeline.systems.documents.scores import SUMS
+from pipeline.systems.documents.scores import LEAST_WORDS, SUMS
 from pipeline.tracking.artifacts import fetched
 from pipeline.tracking.run import scratch_folder
 
-LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
 NOISE = re.compile(r"\bjitter [\d.]+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
 NO_SEED = -1  # of a simple model
 Tables = dict[str, dict[Any, pd.DataFrame]]  # by arm, and by seed and run

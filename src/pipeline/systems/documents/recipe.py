@@ -24,8 +24,8 @@ from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.fitting import Fitted, fit, guessed_of
 from pipeline.systems.documents.load import Loaded, Read, load, prepare, unlearned, vocabulary_of
-from pipeline.systems.documents.report import log_data, log_fitted, log_pictures, said
-from pipeline.systems.documents.scores import Scored, guessing_loss, predictor_of, score_of_part
+from pipeline.systems.documents.report import log_attention, log_data, log_fitted, log_pictures, said
+from pipeline.systems.documents.scores import Scored, guessing_accuracy, guessing_loss, predictor_of, score_of_part
 
 WORDS = re.compile(r"[\w@]+")
 USUAL_ENCODERS = ("small", "shallow")  # of the experiments and of the recipe
@@ -92,7 +92,7 @@ def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scor
         return score_of_part(predictor_of(settings.documents, fitted.network, loaded), loaded, "test")
     rows = guessed_of(loaded, fitted.network, "test")
     loss = guessing_loss(rows)
-    return Scored(loss, rows, {"mlm_loss": loss}, pd.DataFrame())
+    return Scored(loss, rows, {"mlm_loss": loss, "mlm_accuracy": guessing_accuracy(rows)}, pd.DataFrame())
 
 
 def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> float:
@@ -104,7 +104,7 @@ def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> 
     with here.clock.stage("evaluate"):
         tested = tested_of(settings, loaded, fitted)
     with here.clock.stage("report"):
-        log_fitted(here, fitted, tested, others, noise_of(settings))
+        log_fitted(here, fitted, tested, others, settings.documents.task, noise_of(settings))
         log_pictures(here, tested, loaded.data, settings.documents.task)
         kept = keep(settings, job, loaded, fitted, here)
     here.close(said(tested, others, loaded.data) + kept, f"{tested.error:.4g} on the test part")
@@ -158,4 +158,5 @@ def train(settings: DocumentsConfig, job: Job) -> float:
     with study(settings, job, told_of(read), device, clock, named) as here:
         refuse_another(vocabulary, here.folder)
         log_data(here, loaded)
+        log_attention(here, loaded, settings)
         return stages(settings, job, loaded, here)

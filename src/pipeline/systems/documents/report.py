@@ -8,25 +8,36 @@ import pandas as pd
 
 from data.pages import Documents
 from pipeline.compare.markdown import markdown_table
+from pipeline.host.devices import DTYPES
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
+from pipeline.systems.documents.config import DocumentsConfig
+from pipeline.systems.documents.cost import costs_of, plans_table
 from pipeline.systems.documents.figures import confusion_figure
 from pipeline.systems.documents.fitting import Fitted
 from pipeline.systems.documents.load import Loaded, chunks_by_document, outputs_of
-from pipeline.systems.documents.scores import Scored, confusion_of, worth_a_row
+from pipeline.systems.documents.scores import Scored, confusion_of, scores_by_length, worth_a_row
 from pipeline.systems.documents.sight import sight_of
 from pipeline.systems.documents.tagged_page import page_figure, tagged_page
 
 BY_DOCUMENT, PREDICTIONS, BASELINES = "by_document.csv", "predictions.csv", "baselines.csv"
+VOCABULARY, PLANS = "vocabulary.json", "plans.csv"
 CONFUSION, CORNER = "confusion.csv", "true \\ named"
-LABELS = {
-    "train_loss": "training loss\n(nats)", "validation_loss": "validation loss\n(nats a hidden token)",
-    "validation_error": "validation error", "validation_log_loss": "validation log loss\n(nats an answer)",
+LABELS = {  # of the panels of a stage; its table has more
+    "pretrain": {
+        "train_loss": "training loss\n(nats)", "validation_loss": "validation loss\n(nats a hidden token)",
+        "validation_accuracy": "validation accuracy\nof hidden tokens",
+    },
+    "finetune": {
+        "train_loss": "training loss\n(nats)", "validation_error": "validation error",
+        "validation_log_loss": "validation log loss\n(nats an answer)",
+    },
 }  # fmt: skip
 NAMED = {
     "test_entity_f1": "F1 of entities, strict", "test_token_accuracy": "accuracy of tagged words",
     "test_value_f1": "F1 of values",
     "test_accuracy": "accuracy", "test_macro_f1": "F1, each class alike", "test_mlm_loss": "nats a hidden token",
+    "test_mlm_accuracy": "accuracy of hidden tokens",
 }  # fmt: skip
 
 
@@ -43,7 +54,17 @@ def log_data(here: Study, loaded: Loaded) -> None:
     metrics["later_chunks"] = sum(chunk.stretch.first > 0 for own in loaded.parts.values() for _, chunk in own)
     metrics["documents_cut"] = cut_of(loaded)
     log_metrics(here.run, {f"data/{name}": float(value) for name, value in metrics.items()})
-    log_metrics(here.run, {f"attention/{name}": value for name, value in sight_of(loaded).items()})
+
+
+def log_attention(here: Study, loaded: Loaded, settings: DocumentsConfig) -> None:
+    """Logs what attention sees of the test part and what it costs; with all details the vocabulary, and the tokens and
+    plans of each part."""
+    own = settings.encoder
+    costs = costs_of(loaded, heads=own.heads, width=own.width // own.heads, dtype=DTYPES[settings.dtype])
+    log_metrics(here.run, {f"attention/{name}": value for name, value in (sight_of(loaded) | costs).items()})
+    if here.full:
+        here.run.text(loaded.reading.vocabulary.to_json(), VOCABULARY)
+        here.run.table(plans_table(loaded), PLANS)
 
 
 def cut_of(loaded: Loaded) -> int:
@@ -53,17 +74,21 @@ def cut_of(loaded: Loaded) -> int:
     return sum(end < words for end, words in ends)
 
 
-def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored], noise: str) -> None:
+def log_fitted(
+    here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored], task: str, noise: str
+) -> None:
     """Logs metrics and tables; with all details the curves too.
 
     noise: how documents are read worse than they are. It is a part of the names of simple models in tables, as these
     are fitted to such documents too.
     """
-    log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics_of(tested).items()})
+    lengths = {f"test_{name}": value for name, value in scores_by_length(task, tested.by_document).items()}
+    log_metrics(here.run, {f"evaluate/{name}": value for name, value in (metrics_of(tested) | lengths).items()})
     parameters = sum(parameter.numel() for parameter in fitted.network.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
     here.run.table(tested.by_document, BY_DOCUMENT)
-    log_metrics(here.run, {f"evaluate/test_error_{marked(name)}": own.error for name, own in others.items()})
+    for name, own in others.items():
+        log_metrics(here.run, {f"evaluate/{key}_{marked(name)}": value for key, value in metrics_of(own).items()})
     if others:
         tables = [own.by_document.assign(baseline=f"{name} {noise}".strip()) for name, own in others.items()]
         here.run.table(pd.concat(tables, ignore_index=True), BASELINES)
@@ -71,7 +96,7 @@ def log_fitted(here: Study, fitted: Fitted, tested: Scored, others: Mapping[str,
     if len(predictions):
         here.run.table(predictions, PREDICTIONS)
     for stage, progress in fitted.curves.items() if here.full else ():
-        log_curve(here, progress, LABELS, stage)
+        log_curve(here, progress, LABELS[stage], stage)
 
 
 def log_pictures(here: Study, tested: Scored, data: Documents, task: str) -> None:

@@ -12,7 +12,7 @@ import torch
 from data.documents.values import normalised
 from data.pages import OUTSIDE, Document
 from models.documents.chunks import Chunk, Reading
-from models.documents.guessing import guess_loss, hidden_in
+from models.documents.guessing import guess_scores, hidden_in
 from models.documents.network import DocumentNetwork
 from models.documents.predictor import CLASSES, LEAST, TAGS, DocumentPredictor, tagged
 from models.sequence.entities import Counts, entity_counts, set_counts, values_in
@@ -23,6 +23,8 @@ from pipeline.systems.documents.config import ReadingConfig
 from pipeline.systems.documents.load import Loaded, Piece, chunks_by_document, outputs_of
 
 HEADS = {"entities": TAGS, "classes": CLASSES}
+SCORES = {"entities": "entity_f1", "classes": "accuracy", "mlm": "mlm_loss"}
+LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
 SUMS = {"entities": ("true", "named", "right"), "classes": ("documents", "right"), "mlm": ("tokens", "nats")}
 
 
@@ -196,13 +198,13 @@ def asked_of(reading: Reading, documents: Sequence[Document], pieces: Sequence[P
 
 
 def guessed(network: DocumentNetwork, asked: Sequence[Asked], masking: Masking) -> pd.DataFrame:
-    """Returns a row a document: the loss of its hidden tokens, and how many these are."""
+    """Returns a row a document: the loss of its hidden tokens, how many these are, and how many are guessed right."""
     network.eval()
     rows = list[dict[str, Any]]()
     for own, chunks, hidden in asked:
-        loss = guess_loss(network, chunks, hidden, masking)
-        row = {"document": own.name, "words": len(own.words), "tokens": float(loss.weight), "nats": float(loss.total)}
-        rows.append(row)
+        said = guess_scores(network, chunks, hidden, masking)
+        row = {"document": own.name, "words": len(own.words), "tokens": said.weight, "nats": float(said.total)}
+        rows.append(row | {"right": said.right})
     return pd.DataFrame(rows)
 
 
@@ -216,3 +218,27 @@ def guessing_loss(rows: pd.DataFrame) -> float:
             "of guessing; give longer documents to the validation and test part"
         )
     return float(error_of("mlm", sums))
+
+
+def guessing_accuracy(rows: pd.DataFrame) -> float:
+    """Returns the share of hidden tokens of documents that are guessed right. rows: as `guessed` gives them."""
+    return float(rows["right"].sum() / rows["tokens"].sum())
+
+
+def scores_by_length(task: str, rows: pd.DataFrame) -> dict[str, float]:
+    """Returns F1 of entities, accuracy of classes, or nats a hidden token, of documents with so many words: from one of
+    `LEAST_WORDS` up to below the next, as `accuracy_words_512_1023`. None of a length that no document has, or where
+    nothing is to score, and none at all where all documents are of one length. rows: the sums of each document."""
+    ends = [*(least - 1 for least in LEAST_WORDS[1:]), "more"]
+    found = dict[str, float]()
+    for least, most, own in zip(LEAST_WORDS, ends, split_by_length(rows), strict=True):
+        error = float(error_of(task, own[list(SUMS[task])].sum().to_numpy(float)))
+        if len(own) and not np.isnan(error):
+            found[f"{SCORES[task]}_words_{least}_{most}"] = error if task == "mlm" else 1 - error
+    return found if len(found) > 1 else {}
+
+
+def split_by_length(rows: pd.DataFrame) -> list[Any]:
+    """Returns the rows of documents of each length, those of `LEAST_WORDS` and more words, and fewer than the next."""
+    place = np.searchsorted(LEAST_WORDS, rows["words"], side="right") - 1
+    return [rows[place == own] for own in range(len(LEAST_WORDS))]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import torch
-from torch import nn
 from tqdm import tqdm
 
 from data.text_pairs import TextPairs
@@ -23,6 +20,7 @@ from pipeline.job.curve import Decision, Measures, Progress
 from pipeline.job.curve_report import log_row
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
+from pipeline.job.pace import Paced
 from pipeline.job.study import Study
 from pipeline.systems.experts.arms import architecture_of
 from pipeline.systems.experts.config import ExpertsConfig
@@ -44,47 +42,37 @@ class Fitted(NamedTuple):
         return self.progress.kept.values["validation"]
 
 
-class Paced:
-    """Is the objective that it is made from, and notes how many tokens a second it meets, and how much of a batch is
-    padding, since it was last asked."""
+class PacedTranslation(Paced):
+    """Is the objective that it is made from, and notes how many target tokens a second it meets, and how much of a
+    batch is padding."""
+
+    objective: TranslationObjective
 
     def __init__(self, objective: TranslationObjective) -> None:
-        self.objective, self.model = objective, objective.model
         self.lengths = objective.pairs.lengths
-        self.begin()
+        super().__init__(objective, lambda batch: int(self.lengths[batch][:, 1].sum()))
 
     def begin(self) -> None:
-        """Counts from here on."""
-        self.since, self.steps, self.targets, self.present, self.places = time.monotonic(), 0, 0, 0, 0
-
-    def parameters(self) -> list[nn.Parameter]:
-        return self.objective.parameters()
+        """Counts from the next batch on."""
+        super().begin()
+        self.present, self.places = 0, 0
 
     def begins(self, epoch: int) -> None:
         self.objective.begins(epoch)
 
-    def batches(self, generator: torch.Generator) -> Iterator[Any]:
-        return self.objective.batches(generator)
-
     def loss(self, batch: Any) -> Loss:
         lengths = self.lengths[batch]
-        self.steps += 1
-        self.targets += int(lengths[:, 1].sum())
         self.present += int(lengths.sum())
         self.places += len(lengths) * int(lengths.amax(0).sum())
-        return self.objective.loss(batch)
+        return super().loss(batch)
 
     def pace(self) -> dict[str, float]:
         """Returns target tokens a second, milliseconds a step, and the share of places that are padding; nothing where
         no step was taken."""
-        seconds = time.monotonic() - self.since
         if not self.steps:
             return {}
-        return {
-            "tokens_per_second": self.targets / seconds,
-            "ms_per_step": 1000 * seconds / self.steps,
-            "padding": 1 - self.present / self.places,
-        }
+        per_step = 1000 * self.seconds / self.steps
+        return super().pace() | {"ms_per_step": per_step, "padding": 1 - self.present / self.places}
 
 
 def network_of(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary) -> TranslationNetwork:
@@ -97,10 +85,10 @@ def network_of(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary)
 
 def objective_of(
     settings: ExpertsConfig, network: TranslationNetwork, encoded: Encoded, tasks: Sequence[int] | None = None
-) -> Paced:
+) -> PacedTranslation:
     """Returns the loss of an arm over the training part of these tasks, None for all."""
     sampling = Sampling(settings.sampling.tokens, settings.fit.updates, settings.sampling.temperature, settings.seed)
-    return Paced(
+    return PacedTranslation(
         TranslationObjective(
             network, encoded.parts["train"], sampling=sampling, balance=settings.experts.balance,
             smoothing=settings.fit.smoothing, tasks=tasks,
@@ -109,7 +97,7 @@ def objective_of(
 
 
 def fit_network(
-    settings: ExpertsConfig, objective: Paced, validation: Validation, here: Study, *, stage: str = "fit"
+    settings: ExpertsConfig, objective: PacedTranslation, validation: Validation, here: Study, *, stage: str = "fit"
 ) -> Fitted:
     """Returns the network of a loss with the weights of the epoch that the validation part likes best, and logs each
     epoch.
@@ -117,7 +105,7 @@ def fit_network(
     A training that was stopped goes on from its checkpoint to the same numbers, those that dropout and routers draw
     among them. stage: begins the names of its metrics, and of its file in the folder of the run.
     """
-    network = objective.model
+    network = objective.objective.model
     say_long_warmup(settings, stage)
 
     def evaluate() -> dict[str, float]:

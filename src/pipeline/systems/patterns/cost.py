@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from tqdm import tqdm
 
+from models.sequence.kept_bytes import Attention, saved_bytes
 from models.sequence.orders import page_order, reading_order
 from models.sequence.paired import DistanceKeysWindowValues, paired_plan
 from models.sequence.patterns import Distance, DistanceWindow, Layout, SpatialWindow, keys_of
@@ -27,7 +28,6 @@ from pipeline.systems.patterns.inputs import AnyPattern, Collection, documents_o
 DENSE = "all tokens, with a mask"
 SPATIAL = (Distance, DistanceWindow, SpatialWindow, DistanceKeysWindowValues)
 MEBIBYTE = 2**20
-Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Made(NamedTuple):
@@ -67,21 +67,6 @@ def parts_of(own: PatternsSettings, count: int) -> tuple[Tensor, ...]:
     """Returns queries, keys and values drawn at random, (token, head, width)."""
     draw = torch.Generator().manual_seed(0)
     return tuple(torch.randn(count, own.heads, own.width, generator=draw).requires_grad_() for _ in range(3))
-
-
-def saved_bytes(attention: Attention, parts: Sequence[Tensor]) -> int:
-    """Returns the bytes that a pass keeps for the gradient, each storage once, without those of the parts."""
-    sizes, given = dict[int, int](), {part.untyped_storage().data_ptr() for part in parts}
-
-    def kept(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        sizes[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(kept, lambda tensor: tensor):
-        found = attention(*parts)
-    del found
-    return sum(size for place, size in sizes.items() if place not in given)
 
 
 def seconds_of(attention: Attention, parts: Sequence[Tensor]) -> float:

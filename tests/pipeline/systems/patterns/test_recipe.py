@@ -12,10 +12,11 @@ import torch
 from data.documents.generator import SyntheticDocuments
 from logged import artifacts, only_run, table
 from models.documents.words import centres_of
+from models.sequence.kept_bytes import saved_bytes
 from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import Distance, SlidingWindow
 from pipeline.host.errors import PipelineError
-from pipeline.systems.patterns.cost import DENSE, dense, parts_of, planned, ratios_of, saved_bytes
+from pipeline.systems.patterns.cost import DENSE, dense, parts_of, planned, ratios_of
 from pipeline.systems.patterns.figures import slope_words
 from pipeline.systems.patterns.inputs import Collection, documents_of, strewn
 from pipeline.systems.patterns.lengths import LEAST, summary_of
