@@ -53,9 +53,14 @@ def guess_scores(
     chunks: of the document, as its reading gives them. hidden: in each, as `hidden_in` gives it.
     """
     objective = GuessingObjective(network, [own.document for own in chunks], tokens=NO_LIMIT, masking=masking)
-    said = [objective.guesses(GuessingBatch([row], [own])) for row, own in enumerate(hidden)]
-    losses = [no_loss(objective.parameters()) if own is None else own.loss for own in said]
-    right = sum(int(own.right) for own in said if own is not None)
-    return GuessScores(
-        torch.stack([own.total for own in losses]).sum(), sum(float(own.weight) for own in losses), right
-    )
+    found = [scores_in(objective, GuessingBatch([row], [own])) for row, own in enumerate(hidden)]
+    total = torch.stack([own.total for own in found]).sum()
+    return GuessScores(total, sum(own.weight for own in found), sum(own.right for own in found))
+
+
+def scores_in(objective: GuessingObjective, batch: GuessingBatch) -> GuessScores:
+    """Returns how well the network of an objective guesses the hidden tokens of a batch, which may have none."""
+    said = objective.guesses(batch)
+    if said is None:
+        return GuessScores(no_loss(objective.parameters()).total, 0.0, 0)
+    return GuessScores(said.loss.total, float(len(said.hidden)), int(said.right))

@@ -10,7 +10,7 @@ from data.pages import Document
 from models.documents.chunks import Reading, rows_of
 from models.documents.guessing import guess_scores, hidden_in
 from models.documents.network import Architecture, DocumentNetwork
-from models.sequence.masking import Masking
+from models.sequence.masking import Hidden, Masking
 from models.sequence.patterns import Full, SlidingWindow
 from models.sequence.vocabulary import UNKNOWN, Vocabulary
 
@@ -60,3 +60,32 @@ def test_the_loss_of_chunks_is_over_the_tokens_of_the_document(document: Documen
         weights.add(loss.weight)
         assert 3 < float(loss.total) / loss.weight < 9
     assert len(weights) == 1
+
+
+@pytest.mark.parametrize(("longest", "stride"), [(600, 0), (60, 25)], ids=["whole", "chunks"])
+def test_guesses_are_right_where_the_hidden_token_is_the_most_probable(
+    document: Document, vocabulary: Vocabulary, longest: int, stride: int
+) -> None:
+    """A network that says one piece always is right as often as that piece is hidden."""
+    architecture = Architecture(vocabulary.size, 16, 2, 24, layers=1, longest=600, dropout=0.0, outputs=0)
+    network, masking = DocumentNetwork(architecture, seed=0).eval(), masking_of(vocabulary)
+    reading = Reading(vocabulary, (SlidingWindow(8),), 1, longest, stride)
+    chunks, tokens = reading.chunks(document), reading.tokens(document)
+    hidden = hidden_in(chunks, tokens, masking, torch.Generator().manual_seed(1))
+    asked = torch.cat([own.document.tokens.ids[each.guessed] for own, each in zip(chunks, hidden, strict=True)])
+    pieces, times = asked.unique(return_counts=True)
+    for piece, count in zip(pieces.tolist(), times.tolist(), strict=True):
+        network.guess_bias.data.zero_()[piece] = 1e4
+        assert guess_scores(network, chunks, hidden, masking).right == count
+    assert times.max() > 1
+
+
+def test_a_document_without_a_hidden_token_has_no_loss_and_no_right_guess(
+    document: Document, vocabulary: Vocabulary
+) -> None:
+    architecture = Architecture(vocabulary.size, 16, 2, 24, layers=1, longest=600, dropout=0.0, outputs=0)
+    chunks = Reading(vocabulary, (SlidingWindow(8),), 1, 60, 25).chunks(document)
+    none = [Hidden(own.document.tokens.ids, torch.zeros(len(own.document.tokens.ids), dtype=torch.bool))
+            for own in chunks]  # fmt: skip
+    found = guess_scores(DocumentNetwork(architecture, seed=0).eval(), chunks, none, masking_of(vocabulary))
+    assert (float(found.total), found.weight, found.right) == (0, 0, 0)

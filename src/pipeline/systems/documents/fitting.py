@@ -226,7 +226,8 @@ def finetune(settings: DocumentsConfig, loaded: Loaded, network: DocumentNetwork
     )  # fmt: skip
     return fitted(
         settings, Paced(objective, objective.tokens_in), fit, here,
-        Decision("validation_error", ties="validation_log_loss"), lambda: validation_scores(score_of_part(says(), loaded, "validation")),
+        Decision("validation_error", ties="validation_log_loss"),
+        lambda: validation_scores(score_of_part(says(), loaded, "validation")),
     )  # fmt: skip
 
 

@@ -58,7 +58,22 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     ahead = "The network is behind a simple model, window tagger: test error "  # trained for two epochs alone
     assert ahead in tags["mlflow.note.content"]
     assert ahead in result.out
+    for name in ("window_tagger", "window_tagger_layout"):
+        score = metrics[f"evaluate/test_entity_f1_{name}"]
+        assert score == pytest.approx(1 - metrics[f"evaluate/test_error_{name}"])
     assert 0 < metrics["attention/share_of_pairs"] < 1
+    assert metrics["attention/longest_chunk"] == table(run, "plans.csv")["longest_chunk"][0] <= 48
+    assert min(metrics["attention/plan_seconds"], metrics["attention/saved_bytes"]) > 0
+    curves = {stage: table(run, f"curves/{stage}.csv") for stage in ("pretrain", "finetune")}
+    assert curves["pretrain"]["validation_accuracy"].between(0, 1).all()
+    assert curves["finetune"]["validation_entity_f1"].tolist() == pytest.approx(
+        (1 - curves["finetune"]["validation_error"]).tolist()
+    )
+    for stage, rows_of_curve in curves.items():
+        assert rows_of_curve["tokens_per_second"].isna().tolist() == [True, *[False] * (len(rows_of_curve) - 1)]
+        assert metrics[f"{stage}/tokens_per_second"] == rows_of_curve["tokens_per_second"].iloc[-1] > 0
+    (vocabulary,) = (store_folder() / "shared").glob("vocabulary-*/vocabulary.json")
+    assert mlflow.artifacts.load_text(f"runs:/{run.info.run_id}/vocabulary.json") == vocabulary.read_text()
     assert metrics["data/later_chunks"] > 0
     assert metrics["data/documents_cut"] == 0
     assert table(run, "curves/finetune.csv")["epoch"].tolist() == [0, 1, 2]
@@ -170,6 +185,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers_with_dropout(
     resumed = only_run(client)
     for name in ("by_document.csv", "predictions.csv"):
         pd.testing.assert_frame_equal(table(whole, name), table(resumed, name), check_exact=True)
+    numbers = [logged_by(client, run.info.run_id) for run in (whole, resumed)]
+    assert numbers[0] == numbers[1]
+    assert sum(key == "finetune/validation_entity_f1" for key, _ in numbers[0]) == 1 + 3  # epochs
+
+
+def logged_by(client, run_id: str) -> dict[tuple[str, int], float]:
+    """Every metric of a run at every step but for times, and for those of guessing hidden words, which runs share."""
+    times = ("seconds", "tokens_per_second")
+    return {
+        (key, metric.step): metric.value
+        for key in client.get_run(run_id).data.metrics if not key.endswith(times) and not key.startswith("pretrain/")
+        for metric in client.get_metric_history(run_id, key)
+    }  # fmt: skip
 
 
 def test_jobs_stand_side_by_side_with_simple_models_and_pretraining_is_shared(run_pipeline: Callable, client) -> None:
@@ -233,6 +261,8 @@ def test_hidden_words_are_learned_from_other_documents(run_pipeline: Callable, c
     assert result.status == 0, result.err
     metrics = only_run(client).data.metrics
     assert metrics["evaluate/test_error"] == metrics["evaluate/test_mlm_loss"]
+    rows = table(only_run(client), "by_document.csv")
+    assert metrics["evaluate/test_mlm_accuracy"] == rows["right"].sum() / rows["tokens"].sum() <= 1
     assert 2 < metrics["evaluate/test_mlm_loss"] < np.log(400)
 
 

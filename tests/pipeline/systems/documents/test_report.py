@@ -1,12 +1,18 @@
-"""What a run says at its end of simple models beside its network."""
+"""What a run says at its end of simple models beside its network, and the scores and curves that it logs."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from pipeline.systems.documents.report import behind
-from pipeline.systems.documents.scores import Scored
+from pipeline.job.curve import EpochRow, Progress
+from pipeline.job.curve_report import curve_figure, curve_table
+from pipeline.systems.documents.comparison import columns
+from pipeline.systems.documents.report import LABELS, behind
+from pipeline.systems.documents.scores import Scored, guessing_accuracy, scores_by_length
 
 
 def scored(error: float) -> Scored:
@@ -23,3 +29,52 @@ def test_the_best_simple_model_that_is_ahead_is_named_with_both_errors() -> None
 @pytest.mark.parametrize("others", [{}, {"majority": scored(0.5)}, {"majority": scored(0.6)}])
 def test_a_network_that_no_simple_model_is_ahead_of_is_told_nothing(others: dict[str, Scored]) -> None:
     assert behind(scored(0.5), others) == []
+
+
+def test_documents_of_each_length_are_scored_apart() -> None:
+    words = [10, 511, 512, 1023, 3000]
+    classes = pd.DataFrame({"words": words, "documents": 1, "right": [1, 0, 1, 1, 0]})
+    assert scores_by_length("classes", classes) == {
+        "accuracy_words_0_511": 0.5, "accuracy_words_512_1023": 1.0, "accuracy_words_2048_more": 0.0
+    }  # fmt: skip
+    guesses = pd.DataFrame({"words": words, "tokens": [1, 3, 2, 2, 5], "nats": [4.0, 4, 6, 2, 5], "right": 1})
+    assert scores_by_length("mlm", guesses) == {
+        "mlm_loss_words_0_511": 2.0, "mlm_loss_words_512_1023": 2.0, "mlm_loss_words_2048_more": 1.0
+    }  # fmt: skip
+    assert guessing_accuracy(guesses) == 5 / 13
+    tags = pd.DataFrame({"words": words, "true": [2, 1, 0, 0, 4], "named": [1, 2, 0, 0, 4], "right": [1, 1, 0, 0, 3]})
+    assert scores_by_length("entities", tags) == pytest.approx({
+        "entity_f1_words_0_511": 2 / 3, "entity_f1_words_2048_more": 3 / 4
+    })  # fmt: skip
+
+
+def test_documents_of_one_length_are_not_scored_again() -> None:
+    rows = pd.DataFrame({"words": [600, 700], "documents": 1, "right": [1, 0]})
+    assert scores_by_length("classes", rows) == {}
+
+
+def test_a_table_of_jobs_has_the_scores_of_the_network_and_the_errors_of_simple_models() -> None:
+    scores = {"test_error": 0.5, "test_entity_f1": 0.5, "test_entity_f1_party": 0.4, "test_entity_f1_words_0_511": 0.6}
+    simple = {"test_error_window_tagger": 0.3, "test_entity_f1_window_tagger": 0.7,
+              "test_entity_f1_party_window_tagger": 0.6, "test_error_window_tagger_layout": 0.2,
+              "test_entity_f1_window_tagger_layout": 0.8}  # fmt: skip
+    metrics = {f"evaluate/{name}": value for name, value in (scores | simple).items()}
+    metrics |= {"model/parameters": 8.0, "attention/saved_bytes": 64.0}
+    run: Any = SimpleNamespace(data=SimpleNamespace(tags={"arm": "a", "task": "entities", "cue": ""}, metrics=metrics))
+    own = {name: value for name, value in columns(run).items() if name.startswith(("test_", "saved_"))}
+    assert own == {
+        "test_entity_f1": 0.5, "test_entity_f1_party": 0.4, "test_entity_f1_words_0_511": 0.6, "saved_bytes": 64.0,
+        "test_error_window_tagger": 0.3, "test_error_window_tagger_layout": 0.2,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("new", "panels"), [(1, 3), (0, 2)], ids=["went on", "before"])
+def test_the_curve_of_a_run_that_was_begun_before_is_drawn(new: int, panels: int) -> None:
+    """Its first rows have no accuracy of hidden tokens and no tokens a second."""
+    old = {"train_loss": 2.0, "validation_loss": 3.0}
+    more = {"validation_accuracy": 0.5, "tokens_per_second": 100.0}
+    rows = [EpochRow(0, step, old | (more if step > 1 and new else {}), 0.1) for step in range(3)]
+    table = curve_table(Progress(0.1, rows=rows))
+    assert table["validation_loss"].tolist() == [3, 3, 3]
+    assert (table["validation_accuracy"].isna().tolist() == [True, True, False]) if new else len(table.columns) == 5
+    assert len(curve_figure(table, 0, LABELS["pretrain"], "title").axes) == panels

@@ -70,7 +70,9 @@ def guessing(monkeypatch: pytest.MonkeyPatch, masking: str, share: float) -> tup
 
 def test_what_is_hidden_of_validation_documents_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate, read = guessing(monkeypatch, "static", 0.3)
-    assert evaluate() == evaluate()
+    found = evaluate()
+    assert found == evaluate()
+    assert set(found) == {"validation_loss", "validation_accuracy"}
     assert read == ["validation-0", "validation-1"]
 
 
