@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.job.curve import EpochRow, Progress
+from pipeline.job.curve import Decision, EpochRow, Progress
 from pipeline.systems.forms.config import FormsFit
 from pipeline.systems.forms.recognition.remarks import advice
 
@@ -35,6 +35,14 @@ def test_a_recogniser_that_learned_too_little_is_said_to_want_more_epochs(
     cer: float, retrieval: float | None, kept: int, said: str | None
 ) -> None:
     assert advice(cer, retrieval, curve(kept), own(25)) == ([] if said is None else [said])
+
+
+def test_an_epoch_that_is_only_level_with_the_start_is_not_called_the_best() -> None:
+    level = curve(25)
+    decides = Decision("cer")
+    level.rows = [replace(row, values={"cer": 100.0}, decides=decides) for row in level.rows]
+    (said,) = advice(100.0, None, level, own(25))
+    assert said.startswith("After 325 updates no epoch is better than the model before training; to try: ")
 
 
 def test_enough_updates_are_doubled_where_the_nearest_image_is_ahead() -> None:

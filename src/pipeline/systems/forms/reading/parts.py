@@ -37,7 +37,7 @@ KEPT, SCORE = "model", "validation.json"
 
 
 ROUNDING = 1e-9  # of a share of epochs that is a whole number
-VERSIONS = {"detector": 2, "recogniser": 3}  # of how each is trained and read, raised where equal settings give others
+VERSIONS = {"detector": 3, "recogniser": 4}  # of how each is trained and read, raised where equal settings give others
 
 
 class Made(NamedTuple):

@@ -13,10 +13,10 @@ def advice(read: float, nearest: float | None, curve: Progress | None, own: Form
     """Returns one line with the number of updates and what to try, where the recogniser has learned too little; else
     none, as for one that was not to be trained.
 
-    That is so where the nearest training image has clearly fewer wrong characters on the validation part, where the
-    model before training was kept, and where the last epoch was kept after fewer than `ENOUGH` updates. The test part
-    has no say in what is tried. read, nearest: wrong characters of the validation part in %, as they are read, and of
-    the nearest training images; None where these were not looked for.
+    That is so where the nearest training image has clearly fewer wrong characters on the validation part, where no
+    epoch is better than the model before training, and where the last epoch was kept after fewer than `ENOUGH` updates.
+    The test part has no say in what is tried. read, nearest: wrong characters of the validation part in %, as they are
+    read, and of the nearest training images; None where these were not looked for.
     """
     if curve is None or curve.rows[-1].step == 0:
         return []
@@ -35,7 +35,7 @@ def behind(read: float, nearest: float | None) -> list[str]:
 def kept_in_words(curve: Progress) -> list[str]:
     """Returns words about the kept epoch, where it says that training was too short."""
     last = curve.rows[-1]
-    if curve.kept.epoch == 0:
+    if curve.kept.epoch == 0 or curve.kept.cost == curve.rows[0].cost:
         return ["no epoch is better than the model before training"]
     if curve.kept.epoch == last.epoch and last.step < ENOUGH:
         return ["the last epoch is the best one"]
