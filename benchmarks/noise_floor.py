@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from data.ecg.load import Ecg
-from data.hopper.load import ATTEMPTS, FEATURE_NAMES, STARTS, TORQUES, Hopper
+from data.hopper.load import FEATURE_NAMES, Hopper
 from data.hopper.policies import POLICIES
-from data.hopper.simulator import ACTIONS, Hop, hopper_class, roll_out
+from data.hopper.simulator import ACTIONS, hopper_class
 
 SEEN = len(FEATURE_NAMES)
 FIRST, BETWEEN, BRANCHES = 32, 6, 8  # the first row that branches begin at, rows between such rows, ways from each
@@ -32,36 +32,24 @@ def advance(environment: Any, policy: np.ndarray, observation: np.ndarray, distu
     return environment.step(np.clip(torques, -1.0, 1.0))[0]
 
 
-def hop_again(environment: Any, source: Hopper, number: int) -> tuple[int, np.ndarray, Hop]:
-    """Returns the seed of the start, the noise on torques (step, 3) and the way of a trajectory of the data set."""
-    length = (source.steps - 1) * source.every
-    policy = POLICIES[source.seed % len(POLICIES)]
-    for attempt in range(ATTEMPTS):
-        draw = [source.seed, STARTS, number, attempt]
-        start = int(np.random.SeedSequence(draw).generate_state(1)[0])
-        noise = np.random.default_rng([source.seed, TORQUES, number, attempt]).standard_normal((length, ACTIONS))
-        way = roll_out(environment, policy, seed=start, noise=source.action_noise * noise)
-        if not way.fell:
-            return start, source.action_noise * noise, way
-    raise ValueError(f"trajectory {number} of hopper falls in each attempt; give settings that data=hopper loads")
-
-
 def states_along(environment: Any, source: Hopper, number: int) -> list[tuple[np.ndarray, ...]]:
     """Returns position, velocity and observation of the simulator at every `BETWEEN`-th row of a trajectory.
 
-    Raises ValueError where the way is not that of the data set.
+    Raises ValueError where the steps that `advance` makes are not those of the way that the data set is made of.
     """
-    policy = POLICIES[source.seed % len(POLICIES)]
-    start, noise, way = hop_again(environment, source, number)
-    observation, _ = environment.reset(seed=start)
+    policy, way = POLICIES[source.seed % len(POLICIES)], source.way(environment, number)
+    observation, _ = environment.reset(seed=way.start)
     kept = []
-    for step, disturbance in enumerate(noise):
+    for step, disturbance in enumerate(way.noise):
         row, between = divmod(step, source.every)
         if not between and row >= FIRST and not (row - FIRST) % BETWEEN:
             kept.append((environment.data.qpos.copy(), environment.data.qvel.copy(), observation))
         observation = advance(environment, policy, observation, disturbance)
-    if not np.allclose(observation, way.observed[-1], atol=1e-5):
-        raise ValueError(f"trajectory {number} of hopper was not found again; check the version of MuJoCo")
+        if not np.allclose(observation, way.observed[step + 1], atol=1e-5):
+            raise ValueError(
+                f"trajectory {number} of hopper: step {step + 1} is not that of the data set; "
+                "make advance in benchmarks/noise_floor.py apply the policy as roll_out does"
+            )
     return kept
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 
 from data.ecg.load import Ecg
 from data.hopper.load import Hopper
+from data.hopper.simulator import hopper_class
 from models.baselines.echo_state import EchoState
 from models.baselines.no_state import Stateless
 from models.forecasting.fitting import Problem
@@ -147,3 +149,23 @@ def test_without_noise_on_torques_the_hopper_is_known_and_with_it_less_so_later(
     assert still == {1: pytest.approx(0.0025), 3: pytest.approx(0.0025)}
     moved = floor.floors(short, [0], scale, (1, 3))
     assert 0.0025 < moved[1] < moved[3]
+
+
+def test_states_along_a_trajectory_show_its_rows(floor):
+    pytest.importorskip("mujoco")
+    source = Hopper(trajectories=3, test=1, validation=1, steps=40, noise=0.0)
+    rows = source.load().test.values[0].numpy()
+    with closing(hopper_class()()) as environment:
+        kept = floor.states_along(environment, source, 2)
+    shown = np.array([observation[: floor.SEEN] for *_, observation in kept])
+    np.testing.assert_allclose(shown, rows[floor.FIRST : -1 : floor.BETWEEN], atol=1e-5)
+
+
+def test_steps_that_are_not_those_of_the_data_are_refused(floor, monkeypatch):
+    pytest.importorskip("mujoco")
+    monkeypatch.setattr(floor, "advance", lambda _, _policy, seen, _noise: seen)
+    with (
+        closing(hopper_class()()) as environment,
+        pytest.raises(ValueError, match=r"^trajectory 0 of hopper: step 1 is not that of the data set; make advance"),
+    ):
+        floor.states_along(environment, Hopper(steps=40), 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,15 @@ UNITS = ("m", "rad", "rad", "rad", "rad")
 ATTEMPTS = 10  # to stay upright for a whole trajectory
 # What the generators of different draws under one seed are told apart by.
 STARTS, TORQUES, NOISE, SPLIT = range(4)
+
+
+class Way(NamedTuple):
+    """Holds the seed of the initial state, the noise on torques (step, 3), and what the simulator shows from that state
+    on (step + 1, 11)."""
+
+    start: int
+    noise: np.ndarray
+    observed: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,19 +73,24 @@ class Hopper(Trajectories):
         shape, arrays = (self.steps, len(FEATURE_NAMES)), []
         with closing(hopper_class()()) as environment:
             for i in range(self.trajectories):
-                seen = hop(
-                    environment, (self.seed, i), length=(self.steps - 1) * self.every, action_noise=self.action_noise
-                )
+                seen = self.way(environment, i).observed
                 added = np.random.default_rng([self.seed, NOISE, i]).standard_normal(shape)
                 arrays.append(seen[:: self.every, : len(FEATURE_NAMES)] + self.noise * added)
         parts = self.split(arrays, word="hop", use=SPLIT)
         source = f"simulated: gymnasium {versions['gymnasium']}, mujoco {versions['mujoco']}"
         return Dataset("hopper", *parts, FEATURE_NAMES, UNITS, source)
 
+    def way(self, environment: Any, number: int) -> Way:
+        """Returns the way of a trajectory: all steps of the simulator, without noise on features.
 
-def hop(environment: Any, draw: tuple[int, int], *, length: int, action_noise: float) -> np.ndarray:
-    """Returns what the simulator shows in the first of `ATTEMPTS` ways of `length` steps without a fall, (length + 1,
-    11).
+        Raises DataError where the hopper falls every time.
+        """
+        length = (self.steps - 1) * self.every
+        return hop(environment, (self.seed, number), length=length, action_noise=self.action_noise)
+
+
+def hop(environment: Any, draw: tuple[int, int], *, length: int, action_noise: float) -> Way:
+    """Returns the first of `ATTEMPTS` ways of `length` steps without a fall.
 
     draw: seed, and number of the trajectory. Raises DataError where there is a fall in each of them.
     """
@@ -84,10 +98,11 @@ def hop(environment: Any, draw: tuple[int, int], *, length: int, action_noise: f
     policy = POLICIES[seed % len(POLICIES)]
     for attempt in range(ATTEMPTS):
         start = int(np.random.SeedSequence([seed, STARTS, number, attempt]).generate_state(1)[0])
-        disturbances = np.random.default_rng([seed, TORQUES, number, attempt]).standard_normal((length, ACTIONS))
-        way = roll_out(environment, policy, seed=start, noise=action_noise * disturbances)
-        if not way.fell:
-            return way.observed
+        drawn = np.random.default_rng([seed, TORQUES, number, attempt]).standard_normal((length, ACTIONS))
+        noise = action_noise * drawn
+        found = roll_out(environment, policy, seed=start, noise=noise)
+        if not found.fell:
+            return Way(start, noise, found.observed)
     raise DataError(
         f"hopper: it fell in each of {ATTEMPTS} attempts to hop for {length} of the simulator's steps; lower "
         "steps, every or action_noise"

@@ -175,7 +175,7 @@ def test_the_first_way_without_a_fall_is_taken(monkeypatch):
     ways = [Hop(np.full((4, OBSERVED), float(i)), fell=i < 2, distance=1.0) for i in range(4)]
     remaining = iter(ways)
     monkeypatch.setattr(hopper, "roll_out", lambda *_, **__: next(remaining))
-    np.testing.assert_array_equal(hop(None, (0, 0), length=3, action_noise=0.1), ways[2].observed)
+    np.testing.assert_array_equal(hop(None, (0, 0), length=3, action_noise=0.1).observed, ways[2].observed)
 
 
 @pytest.mark.parametrize(
