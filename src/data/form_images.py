@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from data.base import DataError, fewer_of
+from data.base import DataError, fewer_of, unseen_share
 from data.greys import Greys, refuse_shared, said_of_file
 
 PARTS = ("train", "validation", "test")
@@ -203,8 +203,7 @@ class HandwrittenForms:
     @property
     def unseen(self) -> float:
         """The share of words of the test part that no training form says; nan where it has no word."""
-        known, asked = set(self.parts["train"].words()), self.parts["test"].words()
-        return sum(text not in known for text in asked) / len(asked) if asked else float("nan")
+        return unseen_share(self.parts["test"].words(), self.parts["train"].words())
 
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenForms:
         """Returns at most `train` training forms and `held` of every other part, each spread evenly over all; None

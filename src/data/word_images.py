@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from data.base import DataError, fewer_of
+from data.base import DataError, fewer_of, unseen_share
 from data.greys import Greys, one_after_the_other, refuse_shared, said_of_file
 
 PARTS = ("train", "validation", "test")
@@ -96,8 +96,7 @@ class HandwrittenWords:
     @property
     def unseen(self) -> float:
         """The share of test images that say what no training image says."""
-        known, asked = set(self.parts["train"].texts), self.parts["test"].texts
-        return sum(text not in known for text in asked) / len(asked)
+        return unseen_share(self.parts["test"].texts, self.parts["train"].texts)
 
     def shortened(self, *, train: int | None = None, held: int | None = None) -> HandwrittenWords:
         """Returns at most `train` training images and `held` of every other part, each spread evenly over all; None

@@ -20,8 +20,8 @@ from pipeline.compare.bootstrap import (
     shares_of,
 )  # fmt: skip
 from pipeline.compare.claims import FEW_SEEDS
-from pipeline.compare.panels import with_names
-from pipeline.systems.forms.claims import INK, arms_of, claims_on
+from pipeline.compare.panels import joined, with_names
+from pipeline.systems.forms.claims import INK, Arm, arms_of, claims_on
 from pipeline.systems.forms.labels import NEAREST
 from pipeline.systems.forms.writers import of_enough_writers
 
@@ -43,29 +43,37 @@ def compared_arms(
     jobs: Any, names: Mapping[str, str], errors_of: ErrorsOfRun, rows: Any, *, finds: bool = True
 ) -> dict[str, Any]:
     """Returns the tables of a set of jobs, which `labels.labelled` gives, by name: a row an arm, a pair of arms, and a
-    claim. Arms with unequal seeds are not paired. names: what tells the set from others, the data first. rows: what is
+    claim. Arms are paired as in `families_of`. names: what tells the set from others, the data first. rows: what is
     read or found, with its writers where they are known; of one to five no pair has a verdict. finds: as of
     `claims.claims_on`."""
-    whole, drawn, draws = dict[str, float](), dict[str, Any](), draws_for(jobs["arm"].nunique())
+    arms, whole, drawn = arms_of(jobs), dict[str, float](), dict[str, Any]()
+    draws = draws_for(sum(own.model != NEAREST for own in arms.values()))
     for arm, own in jobs.groupby("arm", sort=False):
         own = own.sort_values("seed", kind="stable")
         errors = [errors_of(str(run), draws) for run in own["run_id"]]
         whole[str(arm)] = float(np.mean([one for one, _ in errors]))
         drawn[str(arm)] = over_starts([many for _, many in errors], own["seed"])
     seeds, stand_in = seeds_of(jobs), stand_ins(jobs)
-    arms = arms_of(jobs)
     counts = {arm: 0 if arms[arm].model in UNTRAINED else len(own) for arm, own in seeds.items()}
     claims = [own for own in claims_on(arms, finds=finds) if seeds[own.challenger] == seeds[own.against]]
-    pairs = [(first, second) for first, second in combinations(seeds, 2) if seeds[first] == seeds[second]]
+    pairs = joined([paired_rows(own, whole, drawn, stand_in=stand_in) for own in families_of(seeds, arms)])
     tables = {
         "means": means_of(jobs, whole, drawn),
-        "paired": of_enough_seeds(paired_rows(pairs, whole, drawn, stand_in=stand_in), counts),
+        "paired": of_enough_seeds(pairs, counts),
         "claims": of_enough_seeds(claimed_rows(claims, whole, drawn, stand_in=stand_in), counts),
     }
     tables = of_enough_writers(tables, rows)
     data, *others = names.values()
     panel = f"{data}: {', '.join(others)}".replace("_", " ")
     return {name: with_names(table, names, panel) for name, table in tables.items()}
+
+
+def families_of(seeds: Mapping[str, tuple[int, ...]], arms: Mapping[str, Arm]) -> list[list[tuple[str, str]]]:
+    """Returns the pairs of arms with the same seeds, and those of each arm and the nearest training image, which has no
+    seeds. p is adjusted over each of the two alone, so that the second changes nothing in the first."""
+    trained = [arm for arm in seeds if arms[arm].model != NEAREST]
+    alike = [(first, second) for first, second in combinations(trained, 2) if seeds[first] == seeds[second]]
+    return [alike, [(arm, own) for own in seeds if arms[own].model == NEAREST for arm in trained]]
 
 
 def seeds_of(jobs: Any) -> dict[str, tuple[int, ...]]:

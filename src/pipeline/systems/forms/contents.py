@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 
+from data.base import unseen_share
 from data.form_images import FormImages, HandwrittenForms
 from data.word_images import HandwrittenWords, WordImages
 from pipeline.compare.markdown import markdown_table
@@ -53,7 +54,8 @@ def stages(settings: FormsConfig, data: Data, device: torch.device, here: Study)
         counts = counts_of(data, copies_of(settings, data))
     here.run.table(counts, COUNTS)
     unseen = dict(zip(counts["part"], counts["unseen"], strict=True))
-    log_metrics(here.run, {f"data/{name}_words_unseen": float(unseen[name]) for name in data.tests})
+    shares = {f"data/{name}_words_unseen": float(unseen[name]) for name in data.tests}
+    log_metrics(here.run, {name: share for name, share in shares.items() if math.isfinite(share)})
     if here.full:
         log_figures(settings, data, here)
     words = f"{markdown_table(counts, digits=4)}\n\nData: {data.name}, source {data.source}"
@@ -70,17 +72,17 @@ def counts_of(data: Data, copies: int) -> pd.DataFrame:
     """Returns a row a part: its forms and their boxes by class, or its images of words with their writers and
     characters; different texts of words, and the share of its words that the training part does not say, nan without a
     word; then, where there are any, what is learned from in so many changed copies of the training part."""
-    known = set(words_of(data.parts["train"]))
+    known = words_of(data.parts["train"])
     rows = [row_of(name, data.unit, part, known) for name, part in data.parts.items()]
     whole = {name: value if name in KEPT else copies * value for name, value in rows[0].items() if name != "part"}
     return pd.DataFrame([*rows, *([{"part": COPIES, **whole}] if copies else [])])
 
 
-def row_of(name: str, unit: str, part: FormImages | WordImages, known: set[str]) -> dict[str, Any]:
+def row_of(name: str, unit: str, part: FormImages | WordImages, known: Sequence[str]) -> dict[str, Any]:
     """Returns the row of a part. unit: what one of it is called, in the plural. known: what the training part says."""
     words = words_of(part)
-    unseen = float(np.mean([text not in known for text in words])) if words else float("nan")
-    return {"part": name, unit: len(part), **part.counts(), "different": len(set(words)), "unseen": unseen}
+    own = {"different": len(set(words)), "unseen": unseen_share(words, known)}
+    return {"part": name, unit: len(part), **part.counts(), **own}
 
 
 def words_of(part: FormImages | WordImages) -> Sequence[str]:

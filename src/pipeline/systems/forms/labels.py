@@ -75,6 +75,21 @@ def said_of_repeats(jobs: Any, kept: Any) -> str:
     )
 
 
+def with_rows(jobs: Any, rows: Any) -> pd.DataFrame:
+    """Returns the jobs that have a row of their own in a table of the rows of all jobs, by run_id."""
+    known = set(rows["run_id"]) if len(rows) else set[str]()
+    return jobs[jobs["run_id"].isin(known)].reset_index(drop=True)
+
+
+def said_of_lacking(jobs: Any, kept: Any, file: str) -> str:
+    """Returns words about labelled jobs that are left out, as they have no row in a file; "" without any, and where no
+    job has one."""
+    lacking = jobs[~jobs["run_id"].isin(kept["run_id"])]
+    named = "; ".join(f"{row.data}: {row.arm}, seed {row.seed}" for row in lacking.itertuples())
+    front = f"{len(lacking)} of {len(jobs)} jobs have nothing in {file}, and are left out: "
+    return f"{front}{named}.\n\n" if 0 < len(lacking) < len(jobs) else ""
+
+
 def said_of_alphabets(jobs: Any) -> str:
     """Returns words about labelled jobs of unlike alphabets, "" where none are told apart by these."""
     apart_by_it = jobs["data"].str.contains(f", {ALPHABET}", regex=False).any()

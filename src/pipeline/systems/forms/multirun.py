@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,13 @@ from pipeline.compare.panels import joined
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import said_of_seeds
 from pipeline.systems.forms.comparison import FORMS
-from pipeline.systems.forms.labels import labelled, said_of_alphabets, said_of_repeats
+from pipeline.systems.forms.labels import (
+    labelled,
+    said_of_alphabets,
+    said_of_lacking,
+    said_of_repeats,
+    with_rows,
+)
 from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.recognition import multirun as recognition
 from pipeline.systems.forms.segmentation import multirun as segmentation
@@ -43,16 +49,19 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
             ])
             for file, columns in own.FILES.items()
         }  # fmt: skip
-    summary = own.summary_of(jobs, files, title)
-    return with_remarks(summary, every, jobs, own.SETS)
+    return summary_of(own, every, jobs, files, title)
 
 
-def with_remarks(summary: Summary, every: Any, jobs: Any, sets: Sequence[str]) -> Summary:
-    """Returns a summary with words in front about jobs that repeat others, alphabets and arms with unequal seeds.
+def summary_of(own: Any, every: Any, jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
+    """Returns what a stage, a module of `STAGES`, shows of its jobs, with words in front about jobs that repeat others,
+    jobs that are left out as its file `CASES` has no row of them, alphabets, and arms with unequal seeds.
 
-    every: all jobs; jobs: those that are compared. sets: what tells their sets apart.
+    every: all jobs; jobs: what `labelled` keeps of them. files: the stage's `FILES`, by their names.
     """
-    said = said_of_repeats(every, jobs), said_of_alphabets(jobs), said_of_seeds(jobs, sets)
+    kept = with_rows(jobs, files[own.CASES])
+    said = (said_of_repeats(every, jobs), said_of_lacking(jobs, kept, own.CASES), said_of_alphabets(kept),
+            said_of_seeds(kept, own.SETS))  # fmt: skip
+    summary = own.summary_of(kept, files, title)
     return summary._replace(text="".join(said) + summary.text)
 
 
@@ -73,5 +82,4 @@ def multirun_from(folder: Path) -> Remade:
     own = STAGES[jobs["stage"].iloc[0]]
     there = [file for file in own.FILES if file not in recognition.LACKED or (folder / file).exists()]
     files = {file: read_table(folder / file, ("part", "run_id", WRITER)) for file in there}
-    summary = own.summary_of(jobs, files, folder.name)
-    return Remade.of(with_remarks(summary, every, jobs, own.SETS))
+    return Remade.of(summary_of(own, every, jobs, files, folder.name))

@@ -182,8 +182,8 @@ def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, 
 
 
 def words_about_texts(found: pd.DataFrame) -> str:
-    """Returns how many images of words have a text, and the names of the first that have none. found: file and text of
-    each."""
-    none = found.loc[found["text"] == "", "file"].tolist()
+    """Returns how many images of words have a text that is not all blanks, and the names of the first that have none.
+    found: file and text of each."""
+    none = found.loc[found["text"].str.strip() == "", "file"].tolist()
     count = len(found) - len(none)
     return f"{count} word{'s' * (count != 1)} read" + (f"; no text on {named(none)}" if none else "")

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline.compare.statistics import holm
+from pipeline.systems.forms.labels import NEAREST
 from pipeline.systems.forms.recognition.attention import by_arm, in_groups
 from pipeline.systems.forms.recognition.beside import rates_by_reading, with_nearest
-from pipeline.systems.forms.recognition.multirun import compared
+from pipeline.systems.forms.recognition.multirun import compared, summary_of
 
 SEEDS = 3
 JOBS = pd.DataFrame([
@@ -41,6 +43,22 @@ def test_the_nearest_training_image_is_an_arm_with_intervals_and_no_seeds() -> N
     assert set(compared(few, read, {"data": "dhsd", "part": "test"})["paired"]["verdict"]) == {"undecided: one seed"}
 
 
+def test_pairs_with_the_nearest_training_image_change_no_other_pair_and_need_no_equal_seeds() -> None:
+    names, read = {"data": "dhsd", "part": "test"}, READ[READ["image"] < 12]
+    before = compared(JOBS, read, names)["paired"]
+    after = compared(*with_nearest(JOBS, read), names)["paired"]
+    pd.testing.assert_frame_equal(after[:1], before)
+    nearest = after[after["arm"] == NEAREST]
+    assert nearest["against"].tolist() == ["crnn", "moran"]
+    np.testing.assert_allclose(nearest["p_holm"], holm(nearest["p"].to_numpy()))
+    fewer = JOBS[JOBS["run_id"] != "moran2"]
+    uneven = compared(*with_nearest(fewer, read), names)["paired"]
+    assert uneven["against"].tolist() == ["crnn", "moran"]
+    assert uneven["p"].tolist() == nearest["p"].tolist()  # both arms read the same with every seed
+    text = summary_of(fewer, {"read.csv": read.assign(part="test")}, "t").text
+    assert "Drawn of dhsd: 12 images. The nearest training image is not trained" in text
+
+
 @pytest.mark.parametrize("faults", [np.r_[[1] * 200, [0] * 40], np.r_[[1.0] * 200, [np.nan] * 40], None])
 def test_the_nearest_training_image_is_left_out_where_jobs_differ_in_it_or_lack_it(faults: Any) -> None:
     read = READ.drop(columns="faults_nearest") if faults is None else READ.assign(faults_nearest=faults)
@@ -54,6 +72,8 @@ def test_rates_are_by_reading_and_those_of_the_nearest_training_image_stand_once
     assert rates["arm"].tolist() == ["crnn", "crnn", "moran", "moran", "nearest training image"]
     assert rates["reading"].tolist() == ["read", "corrected"] * 2 + ["nearest"]
     assert rates.loc[1, ["cer", "cer_low", "cer_high", "accuracy"]].tolist() == [11, 1, 21, 0.6]
+    tenths = rates_by_reading(JOBS.assign(test_cer_retrieval=0.1))  # three of which have a mean of 0.10000000000000002
+    assert tenths.loc[4, ["arm", "cer"]].tolist() == ["nearest training image", 0.1]
     unlike = JOBS.assign(test_cer_retrieval=[40.0] * SEEDS + [50.0] * SEEDS)
     assert rates_by_reading(unlike).query("reading == 'nearest'")["arm"].tolist() == ["crnn", "moran"]
     assert not len(rates_by_reading(JOBS[["data", "arm"]]))

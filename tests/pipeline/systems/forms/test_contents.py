@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from data.form_images import WORD, FormImages, HandwrittenForms
 from data.forms.composer import ComposedForms
 from data.word_images import PARTS, HandwrittenWords, WordImages
 from logged import artifacts, only_run, table
-from pipeline.systems.forms.contents import COPIES, counts_of
+from pipeline.job.clock import Clock
+from pipeline.systems.forms.contents import COPIES, counts_of, stages
 from pipeline.systems.forms.recipe import log_files
 
 TINY = ("size=tiny", "data.source=stand_in", "data.height=96", "data.width=128", "data.layout=free")
@@ -96,12 +98,31 @@ def test_boxes_and_unseen_words_are_those_counted_one_by_one(forms: HandwrittenF
 def test_a_part_without_a_word_has_no_share_and_without_copies_there_is_no_row_of_them(
     forms: HandwrittenForms,
 ) -> None:
-    form = forms.parts["test"].form(0)
-    blank = form._replace(boxes=form.boxes[:0], classes=form.classes[:0], texts=(), order=form.order[:0], characters=())
-    rows = counts_of(replace(forms, parts={**forms.parts, "test": FormImages.of([blank])}), 0).set_index("part")
+    rows = counts_of(without_words(forms), 0).set_index("part")
     assert list(rows.index) == list(forms.parts)
     assert rows.loc["test", "word"] == 0
     assert np.isnan(rows.loc["test", "unseen"])
+
+
+def without_words(forms: HandwrittenForms) -> HandwrittenForms:
+    """The forms with one in the test part, which has no box."""
+    form = forms.parts["test"].form(0)
+    blank = form._replace(boxes=form.boxes[:0], classes=form.classes[:0], texts=(), order=form.order[:0], characters=())
+    return replace(forms, parts={**forms.parts, "test": FormImages.of([blank])})
+
+
+def test_the_share_of_unseen_words_is_logged_but_for_a_part_without_a_word(forms: HandwrittenForms) -> None:
+    settings: Any = SimpleNamespace(forms=SimpleNamespace(augment="none"), fit=SimpleNamespace(epochs=1))
+    names = ["data/words_unseen", "data/test_words_unseen", "data/test_style_words_unseen"]
+    shares = counts_of(forms, 0).set_index("part")["unseen"]
+    for data, there in ((forms, names), (without_words(forms), names[2:])):
+        logged = dict[str, float]()
+        run = SimpleNamespace(metric=logged.__setitem__, table=lambda *_: None, dataset=lambda *_, **__: None)
+        here: Any = SimpleNamespace(run=run, full=False, clock=Clock(), close=lambda *_: None)
+        stages(settings, data, torch.device("cpu"), here)
+        assert {name: value for name, value in logged.items() if "unseen" in name} == {
+            name: shares["test_style" if "style" in name else "test"] for name in there
+        }
 
 
 def test_what_cannot_be_is_refused_in_one_line(run_pipeline: Callable) -> None:

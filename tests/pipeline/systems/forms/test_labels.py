@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.labels import labelled, said_of_repeats
-from pipeline.systems.forms.multirun import with_remarks
+from pipeline.systems.forms.multirun import summary_of
 from pipeline.systems.forms.recognition.multirun import words_read
 
 UNITS = [f"recogniser.units={units}" for units in (64, 96)]
@@ -67,10 +68,29 @@ def test_jobs_of_unlike_alphabets_are_apart_as_their_errors_are_of_other_texts()
     ]
     assert set(found["arm"]) == {"crnn"}
     said = "Jobs of unlike forms.alphabet are compared apart, as their errors are of unlike true texts.\n\n"
-    assert with_remarks(Summary({}, {}, "rest"), jobs, found, ("data",)).text == f"{said}rest"
+    assert text_about(jobs, found) == f"{said}of 4 jobs"
     alike = labelled(jobs[:2])
     assert set(alike["data"]) == {"dhsd"}
-    assert with_remarks(Summary({}, {}, "rest"), jobs[:2], alike, ("data",)).text == "rest"
+    assert text_about(jobs[:2], alike) == "of 2 jobs"
+
+
+def counted(jobs: pd.DataFrame, *_: Any) -> Summary:
+    return Summary({}, {}, f"of {len(jobs)} jobs")
+
+
+def text_about(jobs: pd.DataFrame, named: pd.DataFrame, known: int | None = None) -> str:
+    """What is said of jobs of a stage of which the first `known` have rows."""
+    stage = SimpleNamespace(CASES="read.csv", SETS=("data",), summary_of=counted)
+    return summary_of(stage, jobs, named, {"read.csv": named[["run_id"]][:known]}, "t").text
+
+
+def test_jobs_without_readings_are_left_out_and_named() -> None:
+    jobs = jobs_of(*[("dhsd", arm, seed, arm, "none", "") for arm in ("crnn", "moran") for seed in (0, 1)])
+    said = text_about(jobs, labelled(jobs), known=3)
+    assert said.startswith("1 of 4 jobs have nothing in read.csv, and are left out: dhsd: moran, seed 1.\n\n")
+    assert "arms have unequal seeds (crnn: 0, 1; moran: 0)" in said
+    assert said.endswith("of 3 jobs")
+    assert text_about(jobs, labelled(jobs), known=0) == "of 0 jobs"
 
 
 def test_jobs_that_are_alike_count_once() -> None:

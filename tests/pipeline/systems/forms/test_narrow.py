@@ -13,7 +13,7 @@ from pipeline.compare.panels import joined
 from pipeline.systems.forms.multirun import rows_in
 from pipeline.systems.forms.segmentation.multirun import NARROW_WORDS, errors_of, summary_of
 from pipeline.systems.forms.segmentation.narrow import median_width, narrow_of, narrow_precision
-from pipeline.systems.forms.segmentation.scores import found_table, truth_table
+from pipeline.systems.forms.segmentation.scores import hits_table, truth_table
 
 STAMP = CLASSES.index("stamp")
 
@@ -50,7 +50,7 @@ def test_the_precision_is_that_of_the_narrow_words_alone() -> None:
 
 def test_a_parent_counts_it_from_the_tables_of_a_job() -> None:
     both, empty = [FOUND, FOUND.at(torch.tensor([4]))], Truth(boxes(70), torch.tensor([WORD]))
-    found, there = found_table("test", both, [TRUTH, empty]), truth_table("test", [TRUTH, empty])
+    found, there = hits_table("test", both, [TRUTH, empty]), truth_table("test", [TRUTH, empty])
     assert there["narrow_word"].tolist() == [3, 0]  # the median of 20, 30, 60, 70 and 90 is 60
     whole, drawn = errors_of(found, there, {"part": "test", "scored": NARROW_WORDS})
     assert whole == pytest.approx(1 - narrow_precision(both, [TRUTH, empty]))  # pyright: ignore
@@ -67,7 +67,7 @@ def test_a_job_that_found_no_box_is_compared_with_an_average_precision_of_zero(t
     found = {"components": [FOUND.at(torch.tensor([], dtype=torch.long))], "r_fcn": [FOUND]}
     arms, tables = ["components", *others], []
     for arm in arms:
-        found_table("test", found[arm], [TRUTH]).to_csv(tmp_path / arm, index=False)
+        hits_table("test", found[arm], [TRUTH]).to_csv(tmp_path / arm, index=False)
         tables.append(rows_in(tmp_path / arm, None).assign(run_id=arm))
     there = joined([truth_table("test", [TRUTH]).assign(run_id=arm) for arm in arms])
     means = summary_of(jobs_of(*arms), {"found.csv": joined(tables), "boxes.csv": there}, "of test").tables["means.csv"]

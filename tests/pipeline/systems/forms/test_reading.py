@@ -35,6 +35,7 @@ from pipeline.systems.forms.comparison import columns
 from pipeline.systems.forms.reading.load import cut_out, words_of
 from pipeline.systems.forms.reading.multirun import errors_of, sets_of
 from pipeline.systems.forms.reading.parts import moved_of
+from pipeline.systems.forms.reading.report import boxes_said
 from pipeline.systems.forms.reading.stages import log_copies, reader_of
 from pipeline.systems.forms.recognition.fitting import enough_frames
 from pipeline.systems.forms.recognition.load import Copies, Moved
@@ -272,6 +273,20 @@ def test_arms_are_compared_by_what_all_of_them_have() -> None:
     assert [names["rate"] for names, _ in sets_of("forms", read)] == ["CER", "WER"]
     two = read[read["run_id"] == "b"]
     assert [names["reading"] for names, _ in sets_of("forms", two)] == ["read", "true boxes"] * 3
+
+
+def test_a_part_without_scores_is_left_out_of_the_table_of_boxes() -> None:
+    data: Any = SimpleNamespace(name="mine", tests=("test", "test_style", "test_far"))
+    metrics = {"test_ap_word": 0.5, "test_recall_word": 0.75, "test_map": 0.5, "test_cer": 3.0,
+               "test_style_map": math.nan, "test_far_ap_word": 0.25, "test_far_recall_stamp": 1.0,
+               "test_far_map": 0.125}  # fmt: skip
+    (own,) = boxes_said(metrics, data)
+    assert list(own) == ["mine, detector", "test", "test far"]
+    names = ["average precision, word", "recall, word", "recall, stamp", "mean average precision"]
+    assert own["mine, detector"].tolist() == names
+    np.testing.assert_array_equal(own["test"], [0.5, 0.75, np.nan, 0.5])
+    np.testing.assert_array_equal(own["test far"], [0.25, np.nan, 1.0, 0.125])
+    assert not boxes_said({"test_cer": 3.0, "test_style_map": math.nan}, data)
 
 
 @pytest.mark.parametrize(

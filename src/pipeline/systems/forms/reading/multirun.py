@@ -34,6 +34,7 @@ RATES = {
 FILES = {  # and its columns
     READ: ["part", FORM, WRITER, "reading", *(name for rate in RATES.values() for name in rate)]
 }
+CASES = READ  # a job has a row a form and reading there
 COSTS = "costs.csv"
 COST = (
     "What it costs to find the words: the word error rate in boxes that are found, above that in true ones, in points. "

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from data.form_images import HandwrittenForms
 from models.forms.detect.boxes import Detections, Truth
 from models.forms.reader import FormReader
 from models.forms.recognise.alphabet import Alphabet
-from models.forms.tables import found_table
+from models.forms.tables import found_table as boxes_table
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
@@ -33,9 +34,8 @@ from pipeline.systems.forms.recognition.load import alphabet_in_words
 from pipeline.systems.forms.segmentation import figures as segmentation
 from pipeline.systems.forms.segmentation.figures import precision_and_recall
 from pipeline.systems.forms.segmentation.load import truth_of
-from pipeline.systems.forms.segmentation.report import FOUND as HITS
-from pipeline.systems.forms.segmentation.report import joined, scores_table
-from pipeline.systems.forms.segmentation.scores import found_table as hits_table
+from pipeline.systems.forms.segmentation.report import HITS, joined, scores_table
+from pipeline.systems.forms.segmentation.scores import hits_table
 from pipeline.systems.forms.segmentation.scores import metrics_of as precision_of
 from pipeline.systems.forms.writers import with_writers
 
@@ -103,7 +103,7 @@ def log_read(here: Study, reader: Reader, tests: list[Tested], kinds: Sequence[s
     here.run.table(read, READ)
     rows = {f"{own.name} {number}": at_least(sheet.read[FOUND], reader.least_score)
             for own in tests for number, sheet in enumerate(own.sheets)}  # fmt: skip
-    here.run.table(found_table(rows), BOXES)
+    here.run.table(boxes_table(rows), BOXES)
     if kinds:
         here.run.table(joined([hits_table(own.name, *own.found()) for own in tests]), HITS)
     for own in tests if here.full else ():
@@ -137,13 +137,15 @@ def said(metrics: dict[str, float], data: HandwrittenForms, alphabet: Alphabet) 
 
 
 def boxes_said(metrics: Mapping[str, float], data: HandwrittenForms) -> list[pd.DataFrame]:
-    """Returns a table of the detector's average precision and recall on the test parts; none where nothing was
-    looked for."""
+    """Returns a table of the detector's average precision and recall on the test parts that have such scores; none
+    where no part has."""
     scores = {
         part.replace("_", " "): {
             name.removeprefix(f"{part}_"): value for name, value in metrics.items()
-            if name.startswith((f"{part}_ap_", f"{part}_recall_")) or name == f"{part}_map"
+            if np.isfinite(value)
+            and (name.startswith((f"{part}_ap_", f"{part}_recall_")) or name == f"{part}_map")
         }
         for part in data.tests
     }  # fmt: skip
-    return [scores_table(scores, f"{data.name}, detector")] if all(scores.values()) else []
+    known = {part: own for part, own in scores.items() if own}
+    return [scores_table(known, f"{data.name}, detector")] if known else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,10 @@ RATES_CAPTION = (
     "*corrected*: a known text that is near (`forms.corrected_within`) is taken for what was read; *nearest*: the text "
     "of the nearest training image, for which nothing is trained."
 )
+BESIDE = (
+    "The nearest training image is not trained and has no seeds, so it is paired with every arm. p of its pairs is "
+    "adjusted by Holm over these alone."
+)
 SHOWN = {"cer": "cer", "word_accuracy": "accuracy"}  # metrics, by the names of their columns
 
 
@@ -28,10 +33,16 @@ def rates_by_reading(jobs: Any) -> pd.DataFrame:
         for arm, of_arm in own.groupby("arm", sort=False):
             rows += [{"data": data, "arm": arm, **row} for row in rows_of(of_arm)]
         nearest = [row for row in rows if row["data"] == data and row["reading"] == "nearest"]
-        values = [{name: value for name, value in row.items() if name != "arm"} for row in nearest]
-        if values and all(row == values[0] for row in values):
-            rows = [row for row in rows if row not in nearest] + [{**nearest[0], "arm": NEAREST}]
+        if shared := shared_by(nearest):
+            rows = [row for row in rows if row not in nearest] + [{**nearest[0], **shared, "arm": NEAREST}]
     return pd.DataFrame(rows)
+
+
+def shared_by(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Returns each rate that is the same for all seeds of some rows of `rows_of`; none where a rate is not. The lowest
+    and the highest seed are held against each other, as means of equal numbers may differ by rounding."""
+    ends = [{name: row[f"{name}_{end}"] for name in SHOWN.values()} for row in rows for end in ("low", "high")]
+    return ends[0] if ends and all(own == ends[0] for own in ends) else {}
 
 
 def rows_of(jobs: Any) -> list[dict[str, Any]]:
@@ -52,17 +63,17 @@ def rows_of(jobs: Any) -> list[dict[str, Any]]:
 def with_nearest(jobs: Any, read: Any) -> tuple[Any, Any]:
     """Returns the jobs of a data set and their readings with the nearest training image as an arm of its own.
 
-    It is not trained and reads the same for every seed, so it has a row for each of them. It is left out where not all
-    jobs have its faults, and where these differ, as those of arms with unlike training images do.
+    It is not trained and reads the same for every seed, so it has one job, copied from the first. It is left out where
+    not all jobs have its faults, and where these differ, as those of arms with unlike training images do.
     """
     if FAULTS_NEAREST not in read or read[FAULTS_NEAREST].isna().any():
         return jobs, read
     if (read.groupby("image")[FAULTS_NEAREST].nunique() > 1).any():
         return jobs, read
-    of_seeds = jobs.drop_duplicates("seed")
-    names = {run: f"{run}, {NEAREST}" for run in of_seeds["run_id"]}
-    own = of_seeds.assign(run_id=of_seeds["run_id"].map(names), arm=NEAREST, model=NEAREST, augment="none",
-                          settings=[()] * len(of_seeds), seconds=0.0, parameters=0)  # fmt: skip
-    rows = read[read["run_id"].isin(names)]
-    rows = rows.assign(run_id=rows["run_id"].map(names), faults=rows[FAULTS_NEAREST])
+    run = str(jobs["run_id"].iloc[0])
+    name = f"{run}, {NEAREST}"
+    own = jobs[:1].assign(run_id=name, arm=NEAREST, model=NEAREST, augment="none", settings=[()], seconds=0.0,
+                          parameters=0)  # fmt: skip
+    rows = read[read["run_id"] == run]
+    rows = rows.assign(run_id=name, faults=rows[FAULTS_NEAREST])
     return pd.concat([jobs, own], ignore_index=True), pd.concat([read, rows], ignore_index=True)

@@ -15,9 +15,10 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.compare.panels import joined, panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import OF_STARTS, compared_arms
+from pipeline.systems.forms.labels import NEAREST
 from pipeline.systems.forms.recognition.attention import ATTENTION, by_arm, in_groups
 from pipeline.systems.forms.recognition.attention_figures import positions_figure
-from pipeline.systems.forms.recognition.beside import RATES, RATES_CAPTION, rates_by_reading, with_nearest
+from pipeline.systems.forms.recognition.beside import BESIDE, RATES, RATES_CAPTION, rates_by_reading, with_nearest
 from pipeline.systems.forms.recognition.report import READ
 from pipeline.systems.forms.recognition.scores import FAULTS_NEAREST
 from pipeline.systems.forms.writers import FEW_WRITERS, WRITER, unit_of
@@ -28,6 +29,7 @@ FILES = {  # of each job, and the columns of it
     READ: ["part", IMAGE, WRITER, "characters", "faults", FAULTS_NEAREST],
     ATTENTION: ["position", "texts", "near", "equal"],
 }
+CASES = READ  # a job has a row an image there
 LACKED = (ATTENTION,)  # by recognisers without it
 X = "character error rate (%)\nmean over seeds; bars: 95 % interval over writers (else images) and starts of training"
 CAPTION = (
@@ -58,7 +60,8 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     if not sets:
         return Summary({}, {}, "No job has readings by image.")
     tables = tables_of_sets(sets)
-    parts = [" ".join(drawn), *panels_in_words(tables, SETS)]
+    beside = [BESIDE] if NEAREST in set(tables["means.csv"]["arm"]) else []
+    parts = [" ".join([*drawn, *beside]), *panels_in_words(tables, SETS)]
     if sum(map(len, words)):
         tables["words.csv"] = joined(words)
         parts += [WORDS, *panels_in_words({"words.csv": tables["words.csv"]}, SETS)]

@@ -18,11 +18,12 @@ from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import OF_STARTS, compared_arms
 from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
-from pipeline.systems.forms.segmentation.report import BOXES, FOUND
+from pipeline.systems.forms.segmentation.report import BOXES, HITS
 from pipeline.systems.forms.writers import FORM, over_forms, said_of_forms, unit_of
 
 SETS: tuple[str, ...] = ("data", "scored", "part")
-FILES = {FOUND: ["part", FORM, "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
+FILES = {HITS: ["part", FORM, "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
+CASES = BOXES  # a job has a row a form there; one that finds nothing has none in HITS
 NARROW_WORDS = "narrow words"
 X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over {} and starts of training"
 CAPTION = (
@@ -35,9 +36,9 @@ CAPTION = (
 
 
 def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
-    """Returns tables, figure and words. files: FOUND, every box that a job found, by run_id; BOXES, how many true ones
+    """Returns tables, figure and words. files: HITS, every box that a job found, by run_id; BOXES, how many true ones
     each form has."""
-    found, boxes = files[FOUND], files[BOXES]
+    found, boxes = files[HITS], files[BOXES]
     sets = list[dict[str, Any]]()
     for (data, scored), own in jobs.groupby(["data", "scored"], sort=False):
         for part, narrow in product(boxes["part"].unique() if len(boxes) else (), (False, True)):
@@ -51,7 +52,7 @@ def summary_of(jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     tables = tables_of_sets(sets)
     text = "\n\n".join([CAPTION, *said_of_all(jobs, boxes), *panels_in_words(tables, SETS)])
     figure = errors_by_arm(tables["means.csv"], title=f"{title}: arms side by side", x=X.format(over_forms(boxes)))
-    return Summary({**tables, FOUND: found, BOXES: boxes}, {"figures/arms": figure}, text)
+    return Summary({**tables, HITS: found, BOXES: boxes}, {"figures/arms": figure}, text)
 
 
 def compared(jobs: Any, found: Any, boxes: Any, names: Mapping[str, str]) -> dict[str, Any]:

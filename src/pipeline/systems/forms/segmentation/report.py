@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,18 +10,22 @@ from functools import cached_property
 import pandas as pd
 
 from data.form_images import HandwrittenForms
-from models.forms.detect.boxes import WORDS_ALONE, Detections
+from models.forms.detect.boxes import CLASSES, WORDS_ALONE, Detections
 from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.forms.segmentation.figures import LABELS, pages, precision_and_recall
 from pipeline.systems.forms.segmentation.fitting import Fitted
 from pipeline.systems.forms.segmentation.load import Shown
-from pipeline.systems.forms.segmentation.scores import error_of, found_table, metrics_of, truth_table
+from pipeline.systems.forms.segmentation.narrow import NARROW
+from pipeline.systems.forms.segmentation.scores import error_of, hits_table, metrics_of, truth_table
 from pipeline.systems.forms.writers import with_writers
 
-FOUND, BOXES = "found.csv", "boxes.csv"
+HITS, BOXES = "found.csv", "boxes.csv"
 SHOWN_FORMS = 2
+ORDER = (
+    *(f"ap_{kind}" for kind in CLASSES[1:]), *(f"recall_{kind}" for kind in CLASSES[1:]), f"ap_{NARROW}", "map",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +77,7 @@ def log_data(here: Study, data: HandwrittenForms) -> None:
     log_metrics(here.run, {f"data/{name if name == 'forms' else f'boxes_{name}'}": float(value)
                            for name, value in totals.items()})  # fmt: skip
     log_metrics(here.run, {f"data/{name}": float(value) for name, value in data.counts.items()})
-    log_metrics(here.run, {"data/words_unseen": data.unseen})
+    log_metrics(here.run, {"data/words_unseen": data.unseen} if math.isfinite(data.unseen) else {})
 
 
 def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
@@ -82,7 +87,7 @@ def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) ->
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in metrics.items()})
     parameters = sum(parameter.numel() for parameter in fitted.detector.parameters())
     log_metrics(here.run, {"model/parameters": float(parameters)})
-    here.run.table(joined([found_table(own.name, own.found, own.forms.truths) for own in tests]), FOUND)
+    here.run.table(joined([hits_table(own.name, own.found, own.forms.truths) for own in tests]), HITS)
     here.run.table(joined([with_writers(truth_table(own.name, own.forms.truths), own.writers) for own in tests]), BOXES)
     if here.full:
         log_figures(here, fitted, tests)
@@ -115,8 +120,9 @@ def said(tests: list[Tested], data: HandwrittenForms) -> str:
 
 def scores_table(columns: Mapping[str, Mapping[str, float]], first: str) -> pd.DataFrame:
     """Returns a row a score of `metrics_of`, called in words, and a column a test part. first: the name of the column
-    that says which score it is; its rows are those of the first part."""
-    table = pd.DataFrame(columns).loc[list(next(iter(columns.values())))]
+    that says which score it is; its rows are the scores that any part has, in the order of `ORDER`."""
+    known = {name for scores in columns.values() for name in scores}
+    table = pd.DataFrame(columns).loc[[name for name in ORDER if name in known]]
     names = [name.replace("ap_", "average precision, ").replace("recall_", "recall, ").replace("_", " ")
              for name in table.index]  # fmt: skip
     table.insert(0, first, ["mean average precision" if name == "map" else name for name in names])

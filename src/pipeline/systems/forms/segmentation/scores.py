@@ -64,7 +64,7 @@ def error_of(scores: Mapping[str, float], scored: str) -> float:
     return 1.0 - (scores["ap_word"] if scored == "words" else scores["map"])
 
 
-def found_table(part: str, found: Sequence[Detections], truths: Sequence[Truth]) -> pd.DataFrame:
+def hits_table(part: str, found: Sequence[Detections], truths: Sequence[Truth]) -> pd.DataFrame:
     """Returns a row a box that was found: part, form, class, score, whether it was the first to mean a true one,
     whether it counts among the narrower half of words, and its corners in pixels."""
     limit = median_width(truths)
