@@ -89,11 +89,11 @@ class ComposedForms(Source):
     """Composes forms with words, signatures, stamps, dates and noise.
 
     forms, validation, test: how many of each part; `test_style` has as many as test. height, width: of a form in
-    pixels; words are 20 to 48 pixels high where the height is 480, down to 13 where room is short, and in proportion
-    else. least_boxes, most_boxes: of a form. slant: the most that lines slope, in degrees. layout: "funsd" takes the
-    places of labels and answers from real forms, "free" draws them. ink: of training forms, "dhsd", "synthetic" (of the
-    same texts the first 2000 that the stand-in hand can write, by that hand) or "both", one beside the other; all other
-    parts have DHSD's. vocabulary, least, writers: as in `data.forms.dhsd.Dhsd`. seed: a form hangs on it, its part and
+    pixels; words are drawn 20 to 48 pixels high (13 where room is short) where the height is 480, and in proportion
+    else; a slope adds to the height of their boxes. least_boxes, most_boxes: of a form. slant: the most that lines
+    slope, in degrees. layout: "funsd" takes the places of labels and answers from real forms, "free" draws them. ink:
+    of training forms, "dhsd", "synthetic" (of the same texts the first 2000 that the stand-in hand can write, by that
+    hand) or "both", one beside the other; all other parts have DHSD's. vocabulary, least, writers: as in `data.forms.dhsd.Dhsd`. seed: a form hangs on it, its part and
     its number alone. source: "auto" takes what files there are and warns of what stands in for the rest, "real" needs
     all of them, "stand_in" takes none. root: the folder that holds `dhsd/`, `mnist/` and `funsd/`.
     Raises DataError for a setting out of range, and for files that are damaged, or missing with source=real.
