@@ -76,12 +76,6 @@ def fewer_of(
     return {"parts": {name: own.at(rows[name]) for name, own in parts.items()}, **fewer}
 
 
-def unseen_share(asked: Sequence[str], known: Sequence[str]) -> float:
-    """Returns the share of the texts `asked` that are none of `known`; nan without a text."""
-    seen = set(known)
-    return sum(text not in seen for text in asked) / len(asked) if asked else math.nan
-
-
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """Holds time series of unequal length, padded to the longest.

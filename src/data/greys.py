@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,6 +76,12 @@ def refuse_shared(name: str, parts: Mapping[str, Greys], called: Callable[[str, 
             other, first = seen.setdefault(digest, (part, number))
             if other != part:
                 raise DataError(f"{name}: {called(part, number)} is {called(other, first)}; leave one of them out")
+
+
+def unseen_share(asked: Sequence[str], known: Sequence[str]) -> float:
+    """Returns the share of the texts `asked` that are none of `known`; nan without a text."""
+    seen = set(known)
+    return sum(text not in seen for text in asked) / len(asked) if asked else math.nan
 
 
 def said_of_file(files: Mapping[str, Sequence[str]], part: str, number: int) -> str:

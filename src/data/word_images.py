@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from data.base import DataError, fewer_of, unseen_share
-from data.greys import Greys, one_after_the_other, refuse_shared, said_of_file
+from data.base import DataError, fewer_of
+from data.greys import Greys, one_after_the_other, refuse_shared, said_of_file, unseen_share
 
 PARTS = ("train", "validation", "test")
 

@@ -93,9 +93,10 @@ class ComposedForms(Source):
     else; a slope adds to the height of their boxes. least_boxes, most_boxes: of a form. slant: the most that lines
     slope, in degrees. layout: "funsd" takes the places of labels and answers from real forms, "free" draws them. ink:
     of training forms, "dhsd", "synthetic" (of the same texts the first 2000 that the stand-in hand can write, by that
-    hand) or "both", one beside the other; all other parts have DHSD's. vocabulary, least, writers: as in `data.forms.dhsd.Dhsd`. seed: a form hangs on it, its part and
-    its number alone. source: "auto" takes what files there are and warns of what stands in for the rest, "real" needs
-    all of them, "stand_in" takes none. root: the folder that holds `dhsd/`, `mnist/` and `funsd/`.
+    hand) or "both", one beside the other; all other parts have DHSD's. vocabulary, least, writers: as in
+    `data.forms.dhsd.Dhsd`. seed: a form hangs on it, its part and its number alone. source: "auto" takes what files
+    there are and warns of what stands in for the rest, "real" needs all of them, "stand_in" takes none. root: the
+    folder that holds `dhsd/`, `mnist/` and `funsd/`.
     Raises DataError for a setting out of range, and for files that are damaged, or missing with source=real.
     """
 

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import torch
 
-from data.base import unseen_share
 from data.form_images import FormImages, HandwrittenForms
+from data.greys import unseen_share
 from data.word_images import HandwrittenWords, WordImages
 from pipeline.compare.markdown import markdown_table
 from pipeline.host.errors import PipelineError
