@@ -20,6 +20,7 @@ STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), 
 COLOURS = ("#000000", "#173f85", "#b03a32", "#1f8f7d", "#d9962b", "#84c8f2")  # each lighter than the one before
 TITLE, HEADING, SMALL_SIZE = 10, 9, 8  # sizes of letters: titles; titles of panels and shared axes; all other words
 LINE, MARKER, CAP = 1.4, 4, 3  # of lines, of markers, of the ends of error bars
+MOST_MARKERS = 40  # of a line: with more points it has none
 REFERENCE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8}  # lines that are no data: a level, a kept epoch
 TITLE_LETTERS = 10.5  # an inch of a title holds, whatever letters they are
 SAME_LINE = 1e-9  # of its value: what differs by less is one line

@@ -9,13 +9,11 @@ import pandas as pd
 
 from pipeline.job.curve import EpochRow, Progress
 from pipeline.job.study import Study
-from pipeline.plotting import HEADING, REFERENCE, legend, line, new_axes, whole_ticks
+from pipeline.plotting import HEADING, MOST_MARKERS, REFERENCE, legend, line, new_axes, whole_ticks
 from pipeline.tracking.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MOST_MARKERS = 40  # of a line
 
 
 def log_row(run: Run, row: EpochRow, stage: str, *, by_step: bool = False) -> None:

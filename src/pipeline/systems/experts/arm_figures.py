@@ -10,6 +10,7 @@ from pipeline.compare.statistics import mean_interval
 from pipeline.plotting import (
     CAP,
     MARKER,
+    MOST_MARKERS,
     SMALL_SIZE,
     Grid,
     colour,
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of an arm and of the rest of the height
-MOST_MARKERS = 40  # of a line
+NAME = 0.19  # height of a line of a legend
+BANDS = "bands: 95 % t-interval over seeds, from three on; values before training are cut off where they are higher"
 BESIDE = 1.02  # of the logarithmic axis, so that bars of arms do not hide each other
 
 
@@ -96,10 +98,10 @@ def nats_by_epoch(curves: Any, *, title: str) -> Figure:
     """
     panels = {with_data(curves, *key): own for key, own in curves.groupby(["data", "task"], sort=False)}
     arms = {str(arm): index for index, arm in enumerate(curves["arm"].unique())}
-    grid = Grid(3, size=(3.2, 2.6), margin=(2.4, 0.8))
-    x = "epoch (0: before training, cut off where it is higher); bands: 95 % t-interval over seeds, from three on"
-    y = "validation −log p of a target token (nats)"
-    figure, axes = new_panels(list(panels), title, x=x, y=y, grid=grid)
+    columns, height = 3, 1 + NAME * len(arms)  # of panels in a row; of the figure, so that the legend has room
+    grid = Grid(columns, size=(3.2, max(2.6, height / -(-len(panels) // columns))), margin=(2.4, 1.2))
+    x, y = "epoch (0: before training)", "validation −log p of a target token (nats)"
+    figure, axes = new_panels(list(panels), f"{title}; {BANDS}", x=x, y=y, grid=grid)
     for name, panel in axes.items():
         rows = panels[name].rename(columns=lambda column: str(column).replace("nll", "error"))
         for arm, own in rows.groupby("arm", sort=False):

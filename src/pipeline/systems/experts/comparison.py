@@ -20,6 +20,7 @@ def columns(run: Any) -> dict[str, object]:
     own |= {name.removeprefix(DATA): value for name, value in metrics.items() if name.startswith(f"{DATA}pairs_")}
     return {
         **{name: tags[name] for name in TAGS},
+        "data_source": tags["data.source"],
         "shots": int(tags["shots"]),
         "asked": int(tags.get("asked", tags["shots"])),
         "parameters": int(metrics["model/parameters"]),

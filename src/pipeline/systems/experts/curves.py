@@ -39,8 +39,9 @@ def points_of(client: MlflowClient, job: dict[Any, Any]) -> list[dict[str, Any]]
 
 def means_by_epoch(points: Any) -> pd.DataFrame:
     """Returns a row per data set, arm, task and epoch: the mean over jobs of nats for each validation token, its 95 %
-    t-interval from three jobs on, and how many jobs there are and how many of them still trained. A job that ended
-    early stays where it ended, up to the last epoch of its data set.
+    t-interval from three jobs on, of how many jobs these are, and how many jobs still trained. A job that ended early
+    stays where it ended, up to the last epoch of its data set. A job whose nats are infinite in an epoch is not among
+    those of that epoch; without any other the mean is NaN.
 
     points: columns run_id, data, arm, asked, task, epoch, nll.
     """
@@ -53,10 +54,11 @@ def means_by_epoch(points: Any) -> pd.DataFrame:
 
 def of_task(front: dict[str, Any], rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows of one arm and task. rows: a job each, a column an epoch."""
-    kept = rows.ffill(axis=1).to_numpy(np.float64)
-    ends = np.array([mean_interval(values) for values in kept.T])
+    finite = [values[np.isfinite(values)] for values in rows.ffill(axis=1).to_numpy(np.float64).T]
+    means = [values.mean() if len(values) else np.nan for values in finite]
+    ends = np.array([mean_interval(values) for values in finite])
     trained = rows.notna().sum().to_numpy()
-    columns = {"epoch": rows.columns, "jobs": len(rows), "training": trained, "nll": kept.mean(0)}
+    columns = {"epoch": rows.columns, "jobs": list(map(len, finite)), "training": trained, "nll": means}
     return pd.DataFrame({**front, **columns, "nll_low": ends[:, 0], "nll_high": ends[:, 1]})
 
 

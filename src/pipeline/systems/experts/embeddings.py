@@ -7,30 +7,26 @@ from typing import Any
 import pandas as pd
 from mlflow.tracking import MlflowClient
 
-from data.files.exact_numbers import EXACT
 from pipeline.systems.experts.figures import cosine_maps
+from pipeline.systems.experts.job_files import tables_of
 from pipeline.systems.experts.labels import asked_pairs, of_most_pairs, with_data
-from pipeline.tracking.artifacts import fetched
-from pipeline.tracking.run import scratch_folder
 
 EMBEDDINGS = "embeddings.csv"
+READ: Any = {"dtype": {"task": str}, "keep_default_na": False, "na_values": [""]}  # a cosine may be missing, no name
 
 
 def embeddings_of(client: MlflowClient, jobs: Any) -> pd.DataFrame:
     """Returns the table of `mean_cosines` of those jobs that logged cosines; an empty one where none did."""
-    found = {}
-    with scratch_folder() as scratch:
-        for run in jobs["run_id"]:
-            path = fetched(client, str(run), EMBEDDINGS, scratch)
-            if path is not None:
-                found[str(run)] = pd.read_csv(path, keep_default_na=False, **EXACT)
-    return mean_cosines(jobs, found)
+    return mean_cosines(jobs, tables_of(client, jobs["run_id"], EMBEDDINGS, **READ))
 
 
 def mean_cosines(jobs: Any, found: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Returns a row per data set, arm and ordered pair of tasks: the cosine of their embeddings, mean over jobs, and
-    its standard deviation over them. Unlike the numbers of experts, tasks mean the same in all jobs, so a mean says
-    something.
+    its standard deviation over them; jobs counts those whose cosine is a number.
+
+    A task has the same name in all jobs, which numbers of experts do not have. Where data.seed is the seed of a job, as
+    in the experiments on generated languages, each job draws languages of its own. Then a name stands for another
+    language in each job, and only its family stays.
 
     found: cosines by run, a row a task, which column task names, and a column a task.
     """
@@ -53,7 +49,7 @@ def embedding_figures(cosines: Any, title: str) -> dict[str, Any]:
     panels = {}
     for (data, arm), own in drawn.groupby(["data", "arm"], sort=False):
         tasks = own["task"].unique()
-        table = own.pivot_table(index="task", columns="other", values="cosine").loc[tasks, tasks]
+        table = own.pivot_table(index="task", columns="other", values="cosine").reindex(index=tasks, columns=tasks)
         panels[with_data(cosines, data, arm)] = table
     counts = sorted(set(drawn["jobs"]))
     over = f"mean over {' or '.join(map(str, counts))} job{'' if counts == [1] else 's'}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from pipeline.plotting import (
     HEADING,
+    MOST_MARKERS,
     REFERENCE,
     SMALL_SIZE,
     Grid,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-MOST_MARKERS = 40  # of a line
 SHADES = "Greys"
 DIVERGING = "cividis"  # blue, grey, yellow; its lightness rises throughout
 CELL, BARE_CELL = 0.42, 0.22  # of a heat map, in inches: with its number, without
@@ -90,8 +90,8 @@ def named_cells(panel: Axes, rows: list[str], columns: list[str]) -> None:
 
 
 def number_in_cell(panel: Axes, row: int, column: int, value: float, shade: str) -> None:
-    """Writes a number with two decimals into a cell of a panel, .25 for 0.25."""
-    words = f"{value:.2f}".replace("0.", ".", 1)
+    """Writes a number with two decimals into a cell of a panel, .25 for 0.25. What rounds to 0 has no sign."""
+    words = f"{round(value, 2) + 0.0:.2f}".replace("0.", ".", 1)
     panel.text(column, row, words, ha="center", va="center", fontsize=SMALL_SIZE, color=shade)
 
 

@@ -8,26 +8,24 @@ import numpy as np
 import pandas as pd
 from mlflow.tracking import MlflowClient
 
-from data.files.exact_numbers import EXACT
 from pipeline.compare import statistics
 from pipeline.compare.words import Summary
 from pipeline.systems.experts.arm_figures import chrf_by_pairs, nats_by_arm, scores_by_task
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.curves import CURVES, curves_of
-from pipeline.systems.experts.drawn import with_drawn
 from pipeline.systems.experts.embeddings import EMBEDDINGS, embeddings_of
+from pipeline.systems.experts.extra_tables import with_extra_tables
 from pipeline.systems.experts.figures import share_maps
 from pipeline.systems.experts.goals import goals_of
+from pipeline.systems.experts.job_files import tables_of
 from pipeline.systems.experts.labels import labelled
 from pipeline.systems.experts.scores import paired_bleu
 from pipeline.systems.experts.side_by_side import EXAMPLES, SAID, examples_of, said_of, side_by_side
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
 from pipeline.systems.experts.words import page
-from pipeline.tracking.artifacts import fetched
-from pipeline.tracking.run import scratch_folder
 
 TRANSLATIONS, PAIRS, SHARES = "translations.csv", "pairs.csv", "shares.csv"
-LEARNED = ("token", "sentence", "token+dynamic", "token+shared")  # arms whose shares were learned
+LEARNED = ("token", "sentence", "dense+dynamic", "token+dynamic", "token+shared")  # arms whose shares are drawn
 WORDS: Any = dict.fromkeys(("task", "source", "reference", "translation"), str)  # also a sentence that is a number
 
 
@@ -38,15 +36,14 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     written = translations_of(client, named)
     summary = summary_of(named, paired, bleu_of_claims(paired, named, written), title)
     beside = {PAIRS: first_table(client, named, PAIRS), SHARES: shares_of(client, named)}
-    drawn = {
-        EMBEDDINGS: embeddings_of(client, named), CURVES: curves_of(client, named),
-        EXAMPLES: examples_of(named, written),
-    }  # fmt: skip
-    tables = {**summary.tables, **{name: table for name, table in (beside | drawn).items() if len(table)}}
-    figures = {**summary.figures, **share_figures(beside[SHARES], title)}
     shown = side_by_side(named, written)
+    extra = {
+        EMBEDDINGS: embeddings_of(client, named), CURVES: curves_of(client, named), EXAMPLES: examples_of(shown, named),
+    }  # fmt: skip
+    tables = {**summary.tables, **{name: table for name, table in (beside | extra).items() if len(table)}}
+    figures = {**summary.figures, **share_figures(beside[SHARES], title)}
     texts = {SAID: said_of(shown, named)} if len(shown) else {}
-    return with_drawn(summary._replace(tables=tables, figures=figures, texts=texts), drawn, title)
+    return with_extra_tables(summary._replace(tables=tables, figures=figures, texts=texts), extra, title)
 
 
 def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, title: str) -> Summary:
@@ -66,37 +63,27 @@ def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, tit
 
 def translations_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Returns the translations of the test part by run, of the jobs that logged them."""
-    found = {}
-    with scratch_folder() as scratch:
-        for run in jobs["run_id"]:
-            path = fetched(client, str(run), TRANSLATIONS, scratch)
-            if path is not None:
-                table: Any = pd.read_csv(path, keep_default_na=False, dtype=WORDS)
-                found[str(run)] = table[table["part"] == "test"]
-    return found
+    every: Any = tables_of(client, jobs["run_id"], TRANSLATIONS, keep_default_na=False, dtype=WORDS)
+    return {run: table[table["part"] == "test"] for run, table in every.items()}
 
 
 def first_table(client: MlflowClient, jobs: pd.DataFrame, name: str) -> pd.DataFrame:
     """Returns the table of that name of each data set's first job, one below the other."""
-    tables = []
-    with scratch_folder() as scratch:
-        for data, own in jobs.groupby("data", sort=False):
-            path = fetched(client, str(own["run_id"].iloc[0]), name, scratch)
-            if path is not None:
-                tables.append(pd.read_csv(path, **EXACT).assign(data=data))
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return one_below_the_other(client, jobs.drop_duplicates("data"), name, ["data"])
 
 
 def shares_of(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
     """Returns for each data set and arm which share of a task's tokens each expert and adapter has, in the first of its
     jobs: experts of different jobs bear the same numbers by chance alone."""
-    first: Any = jobs.drop_duplicates(["data", "arm"])
-    tables = []
-    with scratch_folder() as scratch:
-        for job in first.to_dict("records"):
-            path = fetched(client, str(job["run_id"]), SHARES, scratch)
-            if path is not None:
-                tables.append(pd.read_csv(path, **EXACT).assign(data=job["data"], arm=job["arm"], seed=job["seed"]))
+    first = jobs.drop_duplicates(["data", "arm"])
+    return one_below_the_other(client, first, SHARES, ["data", "arm", "seed"])
+
+
+def one_below_the_other(client: MlflowClient, jobs: Any, name: str, told: list[str]) -> pd.DataFrame:
+    """Returns the tables of that name of the jobs that logged one. told: columns of jobs that stand in it too."""
+    found = tables_of(client, jobs["run_id"], name)
+    own = jobs[jobs["run_id"].isin(list(found))].to_dict("records")
+    tables = [found[str(job["run_id"])].assign(**{column: job[column] for column in told}) for job in own]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 

@@ -10,7 +10,7 @@ from pipeline.compare.jobs import compared_jobs
 from pipeline.compare.pages import Remade, read_table
 from pipeline.systems.experts.claims import paired_of
 from pipeline.systems.experts.comparison import TRANSLATION
-from pipeline.systems.experts.drawn import DRAWN, with_drawn
+from pipeline.systems.experts.extra_tables import EXTRA_TABLES, with_extra_tables
 from pipeline.systems.experts.labels import labelled
 from pipeline.systems.experts.multirun import summary_of
 
@@ -23,6 +23,6 @@ def multirun_from(folder: Path) -> Remade:
     jobs = labelled(compared_jobs(read_table(folder / "jobs.csv", TRANSLATION.words), TRANSLATION))
     tested = folder / "bleu.csv"
     bleu = read_table(tested, ("against", "challenger")) if tested.is_file() else pd.DataFrame()
-    drawn = {name: read_table(folder / name, TEXTS) for name in DRAWN if (folder / name).is_file()}
-    summary = with_drawn(summary_of(jobs, paired_of(jobs), bleu, folder.name), drawn, folder.name)
+    extra = {name: read_table(folder / name, TEXTS) for name in EXTRA_TABLES if (folder / name).is_file()}
+    summary = with_extra_tables(summary_of(jobs, paired_of(jobs), bleu, folder.name), extra, folder.name)
     return Remade.of(summary, without=[tested.name])

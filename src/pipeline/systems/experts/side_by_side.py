@@ -6,13 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.compare.arms import base
 from pipeline.compare.markdown import escaped, markdown_table
 from pipeline.systems.experts.scores import SENTENCE
 
 EXAMPLES, SAID = "examples.csv", "translations.md"
 SHOWN = 10  # sentences of a task
-GENERATED = "ciphers"  # data whose sentences nobody has written
+GENERATED = "simulated"  # source of data whose sentences nobody has written, and which stand for no others
 TASKS, OF_TASK = 3, 1  # of generated data: tasks on the page, sentences of each
 HEAD = "Translations of generated sentences"
 
@@ -77,18 +76,24 @@ def by_task(shown: Any) -> list[str]:
     return parts
 
 
-def examples_of(jobs: Any, written: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Returns the few rows of `side_by_side` that a page shows. They are of generated data alone, as other sentences
-    may be under a licence."""
-    shown: Any = side_by_side(jobs[[base(str(data)) == GENERATED for data in jobs["data"]]], written, count=OF_TASK)
-    if not len(shown):
-        return shown
-    return shown[shown.groupby("data")["task"].transform(lambda tasks: tasks.isin(tasks.unique()[:TASKS]))]
+def examples_of(shown: Any, jobs: Any) -> pd.DataFrame:
+    """Returns the few rows that a page shows. They are of generated data alone, as other sentences may be under a
+    licence: all jobs on the data say that their source is `GENERATED`, whatever the data are called.
+
+    shown: as `side_by_side` gives it. jobs: those that it was made from, with the column data_source.
+    """
+    made = (jobs["data_source"] == GENERATED).groupby(jobs["data"]).all()
+    own = shown[shown["data"].isin(made[made].index)] if len(shown) else shown
+    if not len(own):
+        return pd.DataFrame()
+    task = own.groupby("data")["task"].transform(lambda names: pd.factorize(names)[0])
+    sentence = own.groupby(["data", "task", "arm"]).cumcount()
+    return own[(task < TASKS) & (sentence < OF_TASK)]
 
 
 def examples_in_words(examples: Any) -> str:
     """Returns the translations that a page shows as Markdown; the text is empty where there are none."""
     parts = [f"## {HEAD}"] if len(examples) else []
     for data, own in examples.groupby("data", sort=False) if len(examples) else ():
-        parts += [f"{data}, seed {own['seed'].iloc[0]}", *by_task(own)]
+        parts += [f"{escaped(str(data))}, seed {own['seed'].iloc[0]}", *by_task(own)]
     return "\n\n".join(parts)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pipeline.plotting import (
     HEADING,
+    MOST_MARKERS,
     REFERENCE,
     SMALL_SIZE,
     STYLES,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 TRANSLATIONS = {"translation": "into the target", "cycle": "back into the source", "second": "into the second target"}
 BLACK = 0.3  # weight of attention, below which nothing is drawn black
-MOST_MARKERS = 40  # of a line
 LEAST_SHOWN = -1.0  # of R²; what is below is drawn there
 MOST_BARS = 60  # features with a mark each; more are a line, sorted
 MOST_MARKS = 400  # samples in a plane, spread over all

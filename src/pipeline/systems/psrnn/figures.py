@@ -10,6 +10,7 @@ import numpy as np
 from data.base import Dataset
 from pipeline.job.curve import EpochRow
 from pipeline.plotting import (
+    MOST_MARKERS,
     MSE,
     REFERENCE,
     SMALL_SIZE,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-MOST_MARKERS = 40  # of a line
 
 
 def learning_curve(rows: Sequence[EpochRow], best_epoch: int, *, title: str) -> Figure:

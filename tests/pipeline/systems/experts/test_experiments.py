@@ -67,6 +67,8 @@ def test_the_parent_has_tables_claims_and_a_page_that_is_made_again(run_pipeline
     assert {f"figures/{name}.svg" for name in ("experts_token_shared", "embeddings", "curves")} <= drawn
     check_embeddings_and_curves(parent, jobs)
     check_translations(parent, jobs)
+    examples = table(parent, "examples.csv").groupby("task", sort=False)
+    assert examples["source"].nunique().to_dict() == {"c1-en": 1, "c2-en": 1, "c3-en": 1}  # of four tasks
     before = export("mine", tmp_path).read_text(encoding="utf-8")
     assert "![arms](mine/arms.svg)" in before
     files = {path.name for path in (tmp_path / "mine").iterdir()}

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 
 from pipeline.compare.markdown import escaped, markdown_table
 from pipeline.compare.statistics import mean_interval
 from pipeline.compare.words import Summary
+from pipeline.plotting import Grid, new_panels
 from pipeline.systems.experts.curves import MEAN, curve_figures, means_by_epoch
-from pipeline.systems.experts.drawn import with_drawn
-from pipeline.systems.experts.embeddings import embedding_figures, mean_cosines
-from pipeline.systems.experts.figures import DIVERGING, cosine_maps
+from pipeline.systems.experts.embeddings import READ, embedding_figures, mean_cosines
+from pipeline.systems.experts.extra_tables import with_extra_tables
+from pipeline.systems.experts.figures import DIVERGING, cosine_maps, number_in_cell
 from pipeline.systems.experts.side_by_side import examples_in_words, examples_of, said_of, side_by_side
 
 TASKS = ["de-en", "fr-en"]
@@ -23,10 +28,10 @@ TASKS = ["de-en", "fr-en"]
 
 def jobs_of(arms: list[str], seeds: int = 2, **more: Any) -> pd.DataFrame:
     rows = [
-        {"run_id": f"{arm}{seed}", "data": "mt_small", "arm": arm, "seed": seed, "asked": 0, "tasks": " ".join(TASKS)}
-        for arm in arms for seed in range(seeds)
+        {"run_id": f"{arm}{seed}", "arm": arm, "seed": seed} for arm in arms for seed in range(seeds)
     ]  # fmt: skip
-    return pd.DataFrame(rows).assign(**more)
+    same = {"data": "mt_small", "data_source": "published", "asked": 0, "tasks": " ".join(TASKS)}
+    return pd.DataFrame(rows).assign(**{**same, **more})
 
 
 def cosines_of(value: float) -> pd.DataFrame:
@@ -50,6 +55,29 @@ def test_cosines_are_means_over_the_jobs_that_have_some() -> None:
     assert " ".join(figure.get_suptitle().split()) == "mine: cosines of embeddings of tasks, mean over 2 jobs"
     assert mean_cosines(jobs, {}).empty
     assert embedding_figures(mean_cosines(jobs, {}), "mine") == {}
+
+
+def test_a_cosine_that_is_missing_is_left_out_of_means_and_keeps_its_cell(tmp_path: Path) -> None:
+    """One job has no cosine of a task with any other, as those of numbers that are none."""
+    (tmp_path / "e.csv").write_text("task,de-en,fr-en\nde-en,1.0,\nfr-en,,\n", encoding="utf-8")
+    missing = pd.read_csv(tmp_path / "e.csv", **READ)
+    jobs = jobs_of(["token+shared"])
+    found = mean_cosines(jobs, {"token+shared0": missing, "token+shared1": cosines_of(0.25)})
+    own = found.set_index(["task", "other"])
+    assert own["jobs"].tolist() == [2, 1, 1, 1]
+    assert own.loc[("fr-en", "de-en"), "cosine"] == 0.25
+    alone = embedding_figures(mean_cosines(jobs, {"token+shared0": missing}), "t")["figures/embeddings"]
+    shown = alone.axes[0].images[0].get_array().filled(np.nan)
+    np.testing.assert_array_equal(shown, [[1, np.nan], [np.nan, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(-0.001, ".00"), (0.004, ".00"), (-0.25, "-.25"), (-1.0, "-1.00"), (0.999, "1.00")]
+)
+def test_numbers_in_cells_are_short_and_what_rounds_to_0_has_no_sign(value: float, words: str) -> None:
+    (panel,) = new_panels(["one"], "", x="", y="", grid=Grid(1, (1, 1)))[1].values()
+    number_in_cell(panel, 0, 0, value, "black")
+    assert panel.texts[0].get_text() == words
 
 
 def test_cosines_of_many_tasks_are_shades_that_a_grey_print_tells_apart() -> None:
@@ -108,6 +136,38 @@ def test_curves_of_several_data_sets_end_each_at_its_own_last_epoch() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dense", "token"]
 
 
+@pytest.mark.parametrize(("tasks", "arms"), [(1, 25), (16, 6)])
+def test_all_words_of_curves_are_within_the_figure(tasks: int, arms: int) -> None:
+    """A figure of one panel is narrow, and one of many arms has a long legend."""
+    front = {"data": "ciphers", "asked": 0, "jobs": 1, "training": 1, "nll_low": np.nan, "nll_high": np.nan}
+    rows = [
+        {**front, "arm": f"token+dynamic temperature-{arm}", "task": f"c{task}-en", "epoch": epoch, "nll": 3.0 - epoch}
+        for task in range(tasks) for arm in range(arms) for epoch in range(2)
+    ]  # fmt: skip
+    figure = curve_figures(pd.DataFrame(rows), "experts-ciphers-routing")["figures/curves"]
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    words = [artist for artist in figure.get_children() if isinstance(artist, Text | Legend)]
+    assert len(words) == 4  # title, labels of both axes, legend
+    for box in (artist.get_window_extent(canvas.get_renderer()) for artist in words):
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+        assert 0 <= box.y0 < box.y1 <= figure.bbox.height
+    sizes = [panel.get_window_extent().size for panel in figure.axes]
+    assert np.min(sizes) > 1.2 * figure.dpi
+
+
+def test_jobs_without_finite_nats_are_no_part_of_a_mean() -> None:
+    points = points_of("token", [[5.0, 3.0], [5.0, np.inf], [5.0, 4.0], [5.0, 2.0]]) + points_of("task", [[np.inf] * 2])
+    found = means_by_epoch(pd.DataFrame(points))
+    own = found[found["task"] == MEAN].set_index(["arm", "epoch"])
+    assert own["jobs"].to_dict() == {("token", 0): 4, ("token", 1): 3, ("task", 0): 0, ("task", 1): 0}
+    assert own.loc[("token", 1), "nll"] == 3
+    assert own.loc[("token", 1), ["nll_low", "nll_high"]].tolist() == list(mean_interval(np.array([3.0, 4.0, 2.0])))
+    assert own.loc["task", "nll"].isna().all()
+    lines = curve_figures(found, "t")["figures/curves"].axes[0].get_lines()
+    assert [np.isfinite(line.get_ydata()).all() for line in lines] == [True, False]
+
+
 def written_of(jobs: pd.DataFrame, count: int = 12) -> dict[str, pd.DataFrame]:
     rows = [{"task": task, "source": f"{task} {i}", "reference": f"r {i}"} for task in TASKS for i in range(count)]
     table = pd.DataFrame(rows)
@@ -153,13 +213,29 @@ def test_texts_of_others_are_shown_letter_by_letter(text: str, shown: str) -> No
 
 
 def test_pages_show_few_translations_and_of_generated_data_alone() -> None:
-    jobs = pd.concat([jobs_of(["dense"]), jobs_of(["token"], data="ciphers, data.families=1")])
-    written = written_of(jobs)
-    found = examples_of(jobs, written)
-    assert set(found["data"]) == {"ciphers, data.families=1"}
-    assert found["source"].tolist() == ["de-en 0", "fr-en 0"]
-    text = with_drawn(Summary({}, {}, "Words"), {"examples.csv": found}, "t").text
+    name = "ciphers, data.families=1"
+    jobs = pd.concat([jobs_of(["dense"]), jobs_of(["token", "task"], data=name, data_source="simulated")])
+    found = examples_of(side_by_side(jobs, written_of(jobs)), jobs)
+    assert set(found["data"]) == {name}
+    assert found["source"].tolist() == ["de-en 0", "de-en 0", "fr-en 0", "fr-en 0"]
+    text = with_extra_tables(Summary({}, {}, "Words"), {"examples.csv": found}, "t").text
     assert text == f"Words\n\n{examples_in_words(found)}"
     assert "### fr-en\n\n| by | text |" in text
-    assert examples_of(jobs_of(["dense"]), written).empty
-    assert with_drawn(Summary({}, {}, "Words"), {}, "t").text == "Words"
+    assert examples_of(pd.DataFrame(), jobs).empty
+    assert with_extra_tables(Summary({}, {}, "Words"), {}, "t").text == "Words"
+
+
+@pytest.mark.parametrize("source", ["published", "stand-in", "table:ciphers.csv"])
+def test_a_page_shows_no_sentences_of_data_that_are_only_called_like_the_generated_ones(source: str) -> None:
+    own = jobs_of(["dense"], data="ciphers", data_source=source)
+    made = jobs_of(["token"], data="ciphers", data_source="simulated")
+    for jobs in (own, pd.concat([own, made])):  # a name that both have tells them not apart
+        shown = side_by_side(jobs, written_of(jobs))
+        assert len(shown)
+        assert examples_of(shown, jobs).empty
+
+
+def test_the_name_of_data_on_a_page_is_shown_letter_by_letter() -> None:
+    jobs = jobs_of(["dense"], data="a_b_<i>", data_source="simulated")
+    text = examples_in_words(examples_of(side_by_side(jobs, written_of(jobs)), jobs))
+    assert r"a\_b\_&lt;i&gt;, seed 0" in text
