@@ -53,6 +53,7 @@ def test_the_parent_has_tables_claims_and_a_page_that_is_made_again(run_pipeline
     assert len(jobs) == 2 * 2
     means = table(parent, "means.csv").set_index("arm")
     assert means.index.tolist() == ["dense", "token+shared"]
+    assert set(table(parent, "jobs.csv")["data_source"]) == {"simulated"}
     own = [run.data.metrics for run in jobs if run.data.tags["arm"] == "token+shared"]
     assert means.loc["token+shared", "test_error"] == pytest.approx(sum(one["evaluate/test_error"] for one in own) / 2)
     assert means.loc["token+shared", "parameters"] == own[0]["model/parameters"]
@@ -87,6 +88,23 @@ def test_the_parent_has_tables_claims_and_a_page_that_is_made_again(run_pipeline
     older = export_again(tmp_path / "mine").read_text(encoding="utf-8")
     assert "embeddings" not in older
     assert "Translations of generated sentences" not in older
+
+
+def test_sentences_of_a_table_named_ciphers_are_not_on_the_page(run_pipeline: Callable, client, tmp_path) -> None:
+    """The generated data are called so too, and their sentences are shown."""
+    lines = [f"das {noun} {k},the {noun} {k},de,en" for noun in ("haus", "buch", "rad") for k in range(10)]
+    pairs = tmp_path / "ciphers.csv"
+    pairs.write_text("\n".join(["text,translation,from,to", *lines]), encoding="utf-8")
+    result = run_pipeline("-m", "recipe=experts", "data=text_pairs", f"data.path={pairs}", "experts.arm=dense",
+                          "seed=0", "vocabulary.pieces=280", "fit.epochs=1", *SMALL, "run_name=mine")  # fmt: skip
+    assert result.status == 0, result.err
+    (parent,), _ = runs_of(client)
+    jobs = table(parent, "jobs.csv")
+    assert jobs[["data", "data_source"]].to_numpy().tolist() == [["ciphers", "table:ciphers.csv"]]
+    assert "| *source* | das " in mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/translations.md")
+    page = export("mine", tmp_path).read_text(encoding="utf-8")
+    files = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert ("das haus" in page, "examples.csv" in files, "jobs.csv" in files) == (False, False, True)
 
 
 def check_embeddings_and_curves(parent, jobs: list) -> None:
