@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, MARGIN, LINE, HEAD = 4.2, 0.6, 0.24, 1.3  # of a panel, and around it; of an arm and of the rest of the height
-NAME, TITLE_LINE = 0.19, 0.18  # height of a line of a legend and of a title, in inches
+NAME = 0.19  # height of a line of a legend, in inches
 BANDS = "bands: 95 % t-interval over seeds, from three on; values before training are cut off where they are higher"
 BESIDE = 1.02  # of the logarithmic axis, so that bars of arms do not hide each other
 
@@ -109,16 +109,9 @@ def nats_by_epoch(curves: Any, *, title: str) -> Figure:
         cut_above(panel, rows[rows["epoch"] > 0]["error"].max())
         whole_ticks(panel)
     lines = {str(drawn.get_label()): drawn for panel in axes.values() for drawn in panel.get_lines()}
-    legend_under_title(figure, {arm: lines[arm] for arm in arms})
+    beside = "outside right center"  # at the top it would lie over a wide title
+    figure.legend([lines[arm] for arm in arms], list(arms), loc=beside, fontsize=SMALL_SIZE)
     return figure
-
-
-def legend_under_title(figure: Figure, lines: dict[str, Any]) -> None:
-    """Adds a legend of lines, by their names, at the right of all panels. The title may be as wide as the figure, so
-    the legend begins below it."""
-    title = TITLE_LINE * (1 + figure.get_suptitle().count("\n"))
-    box = (0, 0, 1, 1 - title / figure.get_figheight())
-    figure.legend([*lines.values()], [*lines], loc="outside right upper", bbox_to_anchor=box, fontsize=SMALL_SIZE)
 
 
 def cut_above(panel: Axes, most: float) -> None:

@@ -149,7 +149,7 @@ def test_all_words_of_curves_are_within_the_figure(tasks: int, arms: int) -> Non
     canvas.draw()
     words = [artist for artist in figure.get_children() if isinstance(artist, Text | Legend)]
     assert len(words) == 4  # title, labels of both axes, legend
-    boxes = [artist.get_window_extent(canvas.get_renderer()) for artist in words]
+    boxes = [artist.get_window_extent(canvas.get_renderer()) for artist in (*words, *figure.axes)]
     for box in boxes:
         assert 0 <= box.x0 < box.x1 <= figure.bbox.width
         assert 0 <= box.y0 < box.y1 <= figure.bbox.height
