@@ -100,9 +100,10 @@ results: $(INSTALLED)  ## make the pages of docs/results/ again; hours. ARGS='re
 	$(BIN)/python -m pipeline +experiment=mctn mctn.arm=cyclic-t-a,none-t,shuffled-t-a mctn.share=padded mctn.weights.translation=0.1 mctn.dropout=0 fit.learning_rate=0.0001 fit.epochs=200 fit.l2=0.01 data.steps=20 'seed=range(10)' threads=1 run_name=mctn-authors $(ARGS)
 	for setting in settings:share=core,padded,none weights:weights.translation=0,0.1,1,5,20,80,160,320 feedback:feedback=prediction,teacher,none; do \
 		$(BIN)/python -m pipeline +experiment=mctn_synthetic data.link=true mctn.arm=cyclic-t-v mctn.$${setting#*:} 'seed=range(6)' threads=1 run_name=mctn-$${setting%%:*} $(ARGS); done
-	for name in experts experts_all experts_ciphers experts_fewshot; do \
+	for name in experts experts_ciphers experts_fewshot; do \
 		$(BIN)/python -m pipeline +experiment=$$name run_name=$${name//_/-} $(ARGS); done
 	$(BIN)/python -m pipeline +experiment=experts +budget=two_cores threads=1 run_name=experts-two-cores $(ARGS)
+	$(BIN)/python -m pipeline +experiment=experts_all +budget=two_cores fit.updates=500 experts.arm=dense,token,sentence,token+static,token+dynamic threads=1 run_name=experts-all $(ARGS)
 	$(BIN)/python -m pipeline +experiment=experts_routing 'seed=range(3)' threads=1 run_name=experts-routing $(ARGS)
 	$(BIN)/python -m pipeline +experiment=experts experts.arm=token+shared seed=0 run_name=experts-main $(ARGS)
 	$(BIN)/python -m pipeline +experiment=experts experts.arm=dense,token+shared seed=0 'data.languages=[de,fr,cs]' run_name=experts-captions $(ARGS)
