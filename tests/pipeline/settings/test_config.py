@@ -295,7 +295,8 @@ def test_a_reader_says_what_it_is(reader: str) -> None:
     own, cut = settings.documents, "512" in reader
     assert own.layout == reader.partition("_")[0]
     assert (own.max_length, own.overflow) == ((512, "cut") if cut else (4096, "chunk"))
-    assert own.variant.startswith("full 512" if cut else ("full", "distance", "sliding window", "window + random"))
+    kinds = ("full", "distance", "sliding window", "window + random", "spatial window")
+    assert own.variant.startswith("full 512" if cut else kinds)
     assert settings.encoder.width == (384 if "large" in reader else 128)
 
 
@@ -323,7 +324,8 @@ def test_an_attention_that_is_not_that_of_the_reader_is_refused(reader: str) -> 
     asked = ["+experiment=documents_funsd", f"reader={reader}"]
     checked(compose("config", asked))
     other = "window_random" if "full" in reader else "full"
-    sizes = reader.startswith("near_") and reader != "near_full"  # of its own, which another attention does not have
+    near = reader.startswith("near_") and reader != "near_full"
+    sizes = near or reader == "boxes_spatial_window"  # has sizes of its own, which another attention does not have
     said = (
         r"attention\.\w+ is not a setting of"
         if sizes
