@@ -101,6 +101,12 @@ def registered_schemas() -> list[type]:
     return [schema for schema in schemas if schema is not None]
 
 
+def schema_of(recipe: str) -> type | None:
+    """Returns the schema of a recipe; None where Hydra was told of none of that name."""
+    entry = ConfigStore.instance().repo[GROUP].get(f"{recipe}.yaml")
+    return None if entry is None else OmegaConf.get_type(entry.node)
+
+
 def refuse_repeated(key: str, values: Sequence[Any]) -> None:
     """Raises PipelineError where a value stands twice."""
     if len(set(values)) < len(values):

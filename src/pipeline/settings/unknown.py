@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -14,23 +15,52 @@ from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
 from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
-from pipeline.settings.schema import registered_schemas
+from pipeline.settings.schema import registered_schemas, schema_of
 
 MOST_NAMED = 6  # choices that have a setting
 ADDED = ("experiment", "contender", "reader")  # groups that the defaults leave out, so that one types + before them
 
 
-def settings_beside(key: str) -> list[str]:
-    """Returns the settings of the section that `key` would belong to; none where the schemas do not agree on one."""
+def settings_beside(key: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Returns the settings of the section that `key` would belong to, in the recipe that a command line runs. Without a
+    command line all recipes count, and there are none where these do not agree."""
     sections: list[Any] = []
-    for schema in registered_schemas():
+    for schema in schemas_of(arguments):
         node: Any = schema
         for part in key.split(".")[:-1]:
             node = get_type_hints(node).get(part) if is_dataclass(node) else None
         sections += [node] if node is not None else []
-    if len(sections) != sum(is_dataclass(node) for node in sections) or not sections:
+    if not sections or not all(map(is_dataclass, sections)):
         return []
-    return [setting.name for setting in fields(sections[0])]
+    first, *others = ([setting.name for setting in fields(section)] for section in sections)
+    return first if all(own == first for own in others) else []
+
+
+def schemas_of(arguments: Sequence[str]) -> list[type]:
+    """Returns the schema of the recipe that a command line runs: the one that is typed, else the one of its experiment,
+    else the one of config.yaml. Returns all schemas without a command line, and where several recipes or experiments
+    are typed, or one that is not there."""
+    typed, experiment = (typed_choice(group, arguments) for group in ("recipe", "experiment"))
+    places = [folder / "experiment" / f"{experiment}.yaml" for folder in config_folders(arguments)]
+    files = [file for file in places if file.is_file()][:1]
+    if not arguments or (experiment and not files):
+        return registered_schemas()
+    schema = schema_of(typed or next(filter(None, map(recipe_in, [*files, conf_folder() / "config.yaml"]))))
+    return registered_schemas() if schema is None else [schema]
+
+
+def config_folders(arguments: Sequence[str]) -> list[Path]:
+    """Returns the folder that a command line names after --config-dir or -cd, if it names one, and conf/."""
+    words = [part for word in arguments for part in word.split("=", 1 if word.startswith("-") else 0)]
+    return [*(Path(folder) for option, folder in pairwise(words) if option in ("--config-dir", "-cd")), conf_folder()]
+
+
+def recipe_in(file: Path) -> str | None:
+    """Returns the recipe that the defaults of a file of conf/ name; None where they name none."""
+    listed = (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("defaults", ())
+    named = [entry[key] for entry in listed if isinstance(entry, dict) for key in entry
+             if key in ("recipe", "override /recipe")]  # fmt: skip
+    return named[-1] if named else None
 
 
 def keys_in(content: dict[str, Any], before: str = "") -> Iterator[str]:
@@ -100,7 +130,7 @@ def not_a_setting(key: str, arguments: Sequence[str] = ()) -> str:
         return gone
     if not inside:
         return f"{key} is not a setting; see python -m pipeline --cfg job{did_you_mean(key, first_words())}"
-    beside = settings_beside(key)
+    beside = settings_beside(key, arguments)
     if beside:
         before, _, name = key.rpartition(".")
         nearest = did_you_mean(name, beside, before=f"{before}.")

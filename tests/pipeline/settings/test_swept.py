@@ -101,3 +101,27 @@ def test_only_a_setting_of_the_typed_choice_is_suggested() -> None:
     assert not_a_setting("data.variabels", ["data=lorenz96"]).endswith("; did you mean data.variables?")
     assert not_a_setting("data.variabels", ["data=table,lorenz96"]).endswith("; did you mean data.variables?")
     assert not_a_setting("data.colums", ["data=table"]).endswith("; did you mean data.columns?")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "beside", "meant"),
+    [
+        (["recipe=experts"], "fit.update", "updates", "fit.updates"),
+        (["recipe=forms", "size=tiny"], "fit.batches", "weight_decay", "fit.batch"),
+        (["+experiment=experts"], "fit.warmpu", "smoothing", "fit.warmup"),
+        (["+experiment=mocap"], "features.cuont", "bandwidth", "features.count"),
+        (["recipe=ssgp", "--config-dir=mine"], "features.cuont", "count", "features.count"),
+    ],
+)
+def test_settings_beside_a_wrong_one_are_those_of_the_recipe_that_runs(
+    arguments: list[str], key: str, beside: str, meant: str
+) -> None:
+    told = not_a_setting(key, arguments)
+    assert f" {beside}" in told
+    assert told.endswith(f"; did you mean {meant}?")
+    assert " l2" not in told
+
+
+@pytest.mark.parametrize("arguments", [[], ["recipe=experts,forms"], ["+experiment=experts,forms"]])
+def test_recipes_with_unlike_settings_name_none_of_them(arguments: list[str]) -> None:
+    assert not_a_setting("fit.l2", arguments).startswith("fit.l2 is not a setting; see python -m pipeline --cfg job")
