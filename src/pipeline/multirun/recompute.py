@@ -17,9 +17,9 @@ from pipeline.compare.summary import summarise, with_varied
 from pipeline.compare.windows import ALONG
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
-from pipeline.host.paths import conf_folder
 from pipeline.plotting import save_svg
-from pipeline.systems.registry import function, system
+from pipeline.settings.command_line import experiment_file, recipe_of
+from pipeline.systems.registry import System, function, system
 
 COMMIT = re.compile(r"^Commit (?P<commit>.+); (?P<jobs>\d+) jobs?, (?P<failed>\d+) failed\.(?P<note>.*)$", re.M)
 
@@ -35,34 +35,23 @@ def command_on(page: str) -> str:
     return command
 
 
-def experiment_of(words: list[str]) -> Any:
-    """Returns the settings of the experiment that the words of a command name; empty settings where they name none."""
-    experiments = [word.partition("=")[2] for word in words if word.startswith("+experiment=")]
-    return (
-        OmegaConf.load(conf_folder() / "experiment" / f"{experiments[-1]}.yaml") if experiments else OmegaConf.create()
-    )
-
-
-def recipe_of(command: str) -> str:
-    """Returns the recipe that a command runs: the one that the command names, else the one of its experiment, else the
-    one of config.yaml."""
-    words = shlex.split(command)
-    typed = [word.partition("=")[2] for word in words if word.startswith("recipe=")]
-    base: Any = OmegaConf.load(conf_folder() / "config.yaml")
-    listed = [*base.defaults, *(experiment_of(words).get("defaults") or [])]
-    chosen = [default[key] for default in listed if OmegaConf.is_dict(default)
-              for key in ("recipe", "override /recipe") if key in default]  # fmt: skip
-    return [*chosen, *typed][-1]
+def system_of(command: str) -> System:
+    """Returns the system of the recipe that a command runs. Raises PipelineError for a command of an experiment that is
+    not in conf/."""
+    recipe = recipe_of(shlex.split(command))
+    if recipe is None:
+        raise PipelineError(f"the page's command names an experiment that is not in conf/experiment: {command}")
+    return system(recipe)
 
 
 def compare_of(command: str) -> Any:
     """Returns `compare` as the experiment of a command sets it; what the command itself sets wins over that."""
-    words = [word for word in shlex.split(command) if "=" in word]
-    settings = experiment_of(words)
-    base = settings.get("compare") or {}
+    words = shlex.split(command)
+    experiment = experiment_file(words)
+    settings: Any = {} if experiment is None else OmegaConf.load(experiment)
     typed = OmegaConf.from_dotlist([word for word in words if word.startswith("compare.")]).get("compare") or {}
     unset = {"figure": "count", "arm": None, "baseline": None, "challenger": None}
-    return SimpleNamespace(**(unset | dict(OmegaConf.merge(base, typed))))
+    return SimpleNamespace(**(unset | dict(OmegaConf.merge(settings.get("compare") or {}, typed))))
 
 
 def measured_by_job(path: Path) -> pd.DataFrame:
@@ -75,7 +64,7 @@ def measured_by_job(path: Path) -> pd.DataFrame:
 def multirun_from(folder: Path, command: str) -> Remade:
     """Makes the tables, figures and words of a multirun again from jobs.csv. It reads curves.csv too where the errors
     are by epoch, and along.csv where they are over windows."""
-    comparison = system(recipe_of(command)).comparison
+    comparison = system_of(command).comparison
     words = () if comparison is None else comparison.words
     jobs = read_table(folder / "jobs.csv", words)
     compare = compare_of(command)
@@ -103,7 +92,7 @@ def kept_where_equal(folder: Path, name: str, after: pd.DataFrame) -> pd.DataFra
 def remade(folder: Path, page: str) -> Remade:
     """Makes the tables, figures and words of a page again. Raises PipelineError for a page whose files do not hold what
     its tables are made from."""
-    own = system(recipe_of(command_on(page)))
+    own = system_of(command_on(page))
     reported = own.comparison is not None and own.comparison.report is not None
     measured = "jobs.csv" if reported and (folder / "jobs.csv").is_file() else "curves.csv"
     if own.redraw is not None and (folder / measured).is_file() and (folder / "means.csv").is_file():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -13,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
+from pipeline.settings.command_line import recipe_of, typed_choice
 from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
 from pipeline.settings.schema import registered_schemas, schema_of
@@ -37,30 +37,11 @@ def settings_beside(key: str, arguments: Sequence[str] = ()) -> list[str]:
 
 
 def schemas_of(arguments: Sequence[str]) -> list[type]:
-    """Returns the schema of the recipe that a command line runs: the one that is typed, else the one of its experiment,
-    else the one of config.yaml. Returns all schemas without a command line, and where several recipes or experiments
-    are typed, or one that is not there."""
-    typed, experiment = (typed_choice(group, arguments) for group in ("recipe", "experiment"))
-    places = [folder / "experiment" / f"{experiment}.yaml" for folder in config_folders(arguments)]
-    files = [file for file in places if file.is_file()][:1]
-    if not arguments or (experiment and not files):
-        return registered_schemas()
-    schema = schema_of(typed or next(filter(None, map(recipe_in, [*files, conf_folder() / "config.yaml"]))))
+    """Returns the schema of the recipe that a command line runs. Returns all schemas without a command line, and where
+    several recipes or experiments are typed, or one that is not there."""
+    recipe = recipe_of(arguments) if arguments else None
+    schema = None if recipe is None else schema_of(recipe)
     return registered_schemas() if schema is None else [schema]
-
-
-def config_folders(arguments: Sequence[str]) -> list[Path]:
-    """Returns the folder that a command line names after --config-dir or -cd, if it names one, and conf/."""
-    words = [part for word in arguments for part in word.split("=", 1 if word.startswith("-") else 0)]
-    return [*(Path(folder) for option, folder in pairwise(words) if option in ("--config-dir", "-cd")), conf_folder()]
-
-
-def recipe_in(file: Path) -> str | None:
-    """Returns the recipe that the defaults of a file of conf/ name; None where they name none."""
-    listed = (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("defaults", ())
-    named = [entry[key] for entry in listed if isinstance(entry, dict) for key in entry
-             if key in ("recipe", "override /recipe")]  # fmt: skip
-    return named[-1] if named else None
 
 
 def keys_in(content: dict[str, Any], before: str = "") -> Iterator[str]:
@@ -113,13 +94,6 @@ def together(names: Sequence[str]) -> str:
     """Joins names in a row: "a", "a and b", "a, b and c"."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def typed_choice(section: str, arguments: Sequence[str]) -> str | None:
-    """Returns what a command line chooses of a config group: "east" of detector=east. Returns None where the command
-    line leaves the group as it is."""
-    chosen = [own.lstrip("+").partition("=") for own in arguments]
-    return next((value for name, _, value in reversed(chosen) if name == section and value), None)
 
 
 def not_a_setting(key: str, arguments: Sequence[str] = ()) -> str:

@@ -20,7 +20,7 @@ from pipeline.host.locks import file_lock
 from pipeline.multirun import best, parent
 from pipeline.multirun.best import best_in_words
 from pipeline.multirun.parent import best_child, keep_best, log_best
-from pipeline.multirun.recompute import command_on
+from pipeline.multirun.recompute import command_on, system_of
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.tracking.model import BEST_SO_FAR, NOT_KEPT, keep_if_best
 from pipeline.tracking.run import Run
@@ -411,3 +411,8 @@ def test_a_multirun_that_finished_while_it_was_asked_for_is_let_go(
     with ExitStack() as lock:
         assert parent.still_unfinished(client, former, lock) == goes_on
         assert (store / "checkpoints" / former.info.run_id).exists() == goes_on
+
+
+def test_a_page_of_an_experiment_that_is_gone_says_so() -> None:
+    with pytest.raises(PipelineError, match=r"names an experiment that is not in conf/experiment: .*=gone"):
+        system_of("python -m pipeline +experiment=gone seed=1")

@@ -1,0 +1,50 @@
+"""What a command line chooses: its experiment and the recipe that it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import yaml
+
+from pipeline.host.paths import conf_folder
+
+
+def typed_choice(section: str, arguments: Sequence[str]) -> str | None:
+    """Returns what a command line chooses of a config group: "east" of detector=east. Returns None where the command
+    line leaves the group as it is."""
+    chosen = [own.lstrip("+").partition("=") for own in arguments]
+    return next((value for name, _, value in reversed(chosen) if name == section and value), None)
+
+
+def experiment_file(arguments: Sequence[str]) -> Path | None:
+    """Returns the file of the experiment that a command line names. Returns None where it names none, several, or one
+    that is not there."""
+    name = typed_choice("experiment", arguments)
+    places = [folder / "experiment" / f"{name}.yaml" for folder in config_folders(arguments)]
+    return next(filter(Path.is_file, places), None)
+
+
+def config_folders(arguments: Sequence[str]) -> list[Path]:
+    """Returns the folder that a command line names after --config-dir or -cd, if it names one, and conf/."""
+    words = [part for word in arguments for part in word.split("=", 1 if word.startswith("-") else 0)]
+    return [*(Path(folder) for option, folder in pairwise(words) if option in ("--config-dir", "-cd")), conf_folder()]
+
+
+def recipe_of(arguments: Sequence[str]) -> str | None:
+    """Returns the recipe that a command line runs: the one that is typed, else the one of its experiment, else the one
+    of config.yaml. Returns None where the experiment would decide and is not there."""
+    typed, experiment = typed_choice("recipe", arguments), experiment_file(arguments)
+    if typed or (experiment is None and typed_choice("experiment", arguments)):
+        return typed
+    files = [conf_folder() / "config.yaml"] if experiment is None else [experiment, conf_folder() / "config.yaml"]
+    return next(filter(None, map(recipe_in, files)))
+
+
+def recipe_in(file: Path) -> str | None:
+    """Returns the recipe that the defaults of a file of conf/ name; None where they name none."""
+    listed = (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("defaults", ())
+    named = [entry[key] for entry in listed if isinstance(entry, dict) for key in entry
+             if key in ("recipe", "override /recipe")]  # fmt: skip
+    return named[-1] if named else None
