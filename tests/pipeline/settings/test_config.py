@@ -210,14 +210,18 @@ def test_the_readout_without_a_state_is_that_of_the_psrnn(data: str) -> None:
     assert states[0] != states[1]
 
 
-@pytest.mark.parametrize(("data", "readout"), [("mocap", "no_state"), ("swimmer", "var"), ("handwriting", "no_state")])
-def test_the_psrnn_beneath_another_readout_differs_in_that_alone(data: str, readout: str) -> None:
-    names = ("effort/psrnn", f"effort/{readout}", "readout/psrnn", "readout/no_state_kernel")
-    chosen, taken, both, stateless = (compose("config", [f"+contender={data}_{name}"]) for name in names)
-    assert chosen.readout != taken.readout
-    assert both.readout == stateless.readout == taken.readout
-    assert {**both, "readout": None} == {**chosen, "readout": None}
-    assert stateless.model != both.model
+@pytest.mark.parametrize(("data", "whose"), [("mocap", "no_state"), ("swimmer", "var"), ("handwriting", "no_state")])
+def test_models_beneath_one_readout_differ_from_those_with_equal_effort_in_that_alone(data: str, whose: str) -> None:
+    shared = compose("config", [f"+contender={data}_effort/{whose}"]).readout
+    models = [own.removeprefix(f"{data}_effort/") for own in CONTENDERS if own.startswith(f"{data}_effort/")]
+    for model in set(models) - {"no_state"}:
+        chosen, both = (compose("config", [f"+contender={data}_{kind}/{model}"]) for kind in ("effort", "readout"))
+        assert both.readout == shared
+        assert {**both, "readout": None} == {**chosen, "readout": None}
+        assert (chosen.readout == shared) == (model == whose)
+    stateless = compose("config", [f"+contender={data}_readout/no_state_kernel"])
+    assert stateless.readout == shared
+    assert stateless.model == compose("config", [f"+contender={data}_effort/no_state"]).model
 
 
 @pytest.mark.parametrize(("folder", "update", "ridge"), [("refined", "paper", 0.01), ("refined_bayes", "bayes", 0.1)])
