@@ -15,7 +15,7 @@ from models.baselines.kalman import KalmanFilter
 from models.baselines.networks import GRU, LSTM, MinGRU
 from models.baselines.no_state import NoState
 from models.baselines.persistence import LastValue
-from models.baselines.seasonal_naive import Seasonal, clear_season, seasonal_naive
+from models.baselines.seasonal_naive import Seasonal, check_season_found, seasonal_naive
 from models.forecasting.errors_ahead import least_ahead
 from models.forecasting.estimators.checks import season_of
 from models.forecasting.estimators.recurrent import (
@@ -27,8 +27,8 @@ from models.forecasting.estimators.recurrent import (
 )
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem, solved_again
-from models.forecasting.known_ahead import observed_columns
 from models.forecasting.readouts.settings import GroupedSettings
+from models.forecasting.season import Seasons
 from models.runtime.parameters import MOST_UNITS, number, whole_number
 from models.runtime.seeding import Generators
 
@@ -142,9 +142,9 @@ class NoStateForecaster(SolvedEstimator):
     def _wants_rows(self) -> bool:
         return self.readout == "grouped" or (self.readout == "linear" and self.direct is not False)
 
-    def choices(self, train: MaskedSequences, leads: int) -> Sequence[int]:
-        """Returns the numbers of lags to choose from, without 0 where the readout wants a row; leads: as above."""
-        found = super().choices(train, leads)
+    def choices(self, seasons: Seasons) -> Sequence[int]:
+        """Returns the numbers of lags to choose from, without 0 where the readout wants a row; seasons: as above."""
+        found = super().choices(seasons)
         return [lags for lags in found if lags] if self._wants_rows() else found
 
     def _method(self) -> Method:
@@ -203,9 +203,9 @@ class VARForecaster(ChosenAhead):
         super()._check()
         refuse_blind(self.readout)
 
-    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:
+    def _context(self, train: MaskedSequences, *, seasons: Seasons, held_out: int) -> int:
         """Returns how many rows before the validation part are asked for: those of the longest order too."""
-        return max(*whole_numbers("orders", self.orders), super()._context(train, leads=leads, held_out=held_out))
+        return max(*whole_numbers("orders", self.orders), super()._context(train, seasons=seasons, held_out=held_out))
 
     def _method(self) -> VAR:
         return VAR(orders=sorted(whole_numbers("orders", self.orders)), ridges=list(RIDGES))
@@ -228,18 +228,16 @@ class SeasonalNaiveForecaster(MethodEstimator):
         return Seasonal(season=season_of(self))
 
     def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
-        del validation, generators
-        season = self._season(train, leads)
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int,
+        seasons: Seasons,
+    ) -> Fitted:  # fmt: skip
+        del validation, generators, leads
+        season = check_season_found(seasons.clear)
         return Fitted(seasonal_naive(train, season), {"season": season})
 
-    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:  # noqa: ARG002
+    def _context(self, train: MaskedSequences, *, seasons: Seasons, held_out: int) -> int:  # noqa: ARG002
         """Returns how many rows before the validation part are asked for: a season."""
-        return self._season(train, leads)
-
-    def _season(self, train: MaskedSequences, leads: int) -> int:
-        return season_of(self) or clear_season(observed_columns(train, leads))
+        return check_season_found(seasons.clear)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

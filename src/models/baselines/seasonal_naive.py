@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from models.forecasting.filtering import Filtered, MaskedSequences, State, begun_along
 from models.forecasting.fitting import Fitted, Problem
-from models.forecasting.season import find_season
+from models.forecasting.season import find_seasons
 from models.ranges import Count
 
 
@@ -90,12 +90,11 @@ def seasonal_naive(part: MaskedSequences, season: int) -> SeasonalNaive:
     return SeasonalNaive(dimension=values.shape[2], season=season).to(dtype=values.dtype, device=values.device)
 
 
-def clear_season(part: MaskedSequences) -> int:
-    """Returns the season of `find_season`, in steps. Raises ValueError where none is found."""
-    found = find_season(part)
-    if found is None:
+def check_season_found(season: int | None) -> int:
+    """Returns the season in steps. Raises ValueError for None, which stands for a season that was not found."""
+    if season is None:
         raise ValueError("the training part has no clear season; give its steps (season), or take another model")
-    return found[0]
+    return season
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,5 +110,5 @@ class Seasonal:
 
     def fit(self, problem: Problem) -> Fitted:
         """Returns the model and its season, in steps. Raises ValueError where none is found."""
-        season = self.season if self.season is not None else clear_season(problem.train)
+        season = check_season_found(find_seasons(problem.train).clear if self.season is None else self.season)
         return Fitted(seasonal_naive(problem.train, season), {"season": season})

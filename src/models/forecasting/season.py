@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -94,11 +95,19 @@ def find_season(part: MaskedSequences, *, most: int | None = None) -> tuple[int,
     return _shortest_of(part, clear_peaks(part, most=most), nearly=1.0)
 
 
-def shortest_season(part: MaskedSequences) -> int | None:
-    """Returns the season of `find_season`, in steps, or the shortest of which it is a multiple and whose peak is nearly
-    as high: of a day and two days, the day."""
-    season = _shortest_of(part, clear_peaks(part), nearly=NEARLY)
-    return None if season is None else season[0]
+class Seasons(NamedTuple):
+    """Holds the season of `find_season` in steps, and the shortest season of which it is a multiple and whose peak is
+    nearly as high: of a day and two days, the day. Each is None where there is none."""
+
+    clear: int | None
+    shortest: int | None
+
+
+def find_seasons(part: MaskedSequences) -> Seasons:
+    """Returns the seasons of a part; both are read from the same peaks, as these take the time."""
+    peaks = clear_peaks(part)
+    clear, shortest = (_shortest_of(part, peaks, nearly=nearly) for nearly in (1.0, NEARLY))
+    return Seasons(clear and clear[0], shortest and shortest[0])
 
 
 def _shortest_of(part: MaskedSequences, peaks: Mapping[int, float], *, nearly: float) -> tuple[int, float] | None:

@@ -13,6 +13,7 @@ from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
+from models.forecasting.season import Seasons
 from models.forecasting.training import Descent
 from models.psrnn.features import FeatureDraw
 from models.psrnn.fit import Regression, fit
@@ -126,8 +127,9 @@ class PSRNNForecaster(RecurrentEstimator):
         return Descent(2.0, KroneckerPreconditioner(damping=DAMPING))
 
     def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int,
+        seasons: Seasons,
+    ) -> Fitted:  # fmt: skip
         solve = ReadoutFit(train, validation, READOUT)
         self._directions(train.values.shape[2])
         found = fit(
@@ -136,7 +138,7 @@ class PSRNNForecaster(RecurrentEstimator):
         )  # fmt: skip
         with threads_for(found.model):
             first = Fitted(found.model, dict(found.readout.chosen))
-            first = settle_ahead(first, solve, self.choices(train, leads), leads=leads)
+            first = settle_ahead(first, solve, self.choices(seasons), leads=leads)
         refined = trained(first, solve, epochs=self.epochs, descent=self._descent(), generators=generators, leads=leads)
         return self._finished(refined, solve, generators, leads=leads)
 

@@ -14,7 +14,7 @@ from models.baselines.seasonal_naive import Seasonal, SeasonalNaive
 from models.forecasting import rolling
 from models.forecasting.filtering import MaskedSequences, filter_sequences, filter_unequal
 from models.forecasting.rolling import forecast_from_everywhere, roll
-from models.forecasting.season import autocorrelation, find_season, shortest_season
+from models.forecasting.season import autocorrelation, find_season, find_seasons
 from oracles import final_state
 from small_problems import oscillation, small_problem, with_gap
 
@@ -210,7 +210,7 @@ def beside_noise(wave: Tensor, *, seed: int) -> MaskedSequences:
 def test_noise_beside_it_makes_no_multiple_of_a_season_the_season(seed: int) -> None:
     week = torch.tensor([-1.0, -0.5, 0.25, 0.0, 1.25], dtype=torch.float64).repeat(100)
     part = beside_noise(week, seed=seed)
-    for found in ((find_season(part) or (0,))[0], shortest_season(part)):
+    for found in ((find_season(part) or (0,))[0], find_seasons(part).shortest):
         assert found == 5
 
 
@@ -219,7 +219,7 @@ def test_half_a_season_with_a_much_lower_peak_is_not_the_season(seed: int) -> No
     time = torch.arange(500, dtype=torch.float64)
     wave = torch.sin(2 * math.pi * time / 6) + 0.45 * torch.sin(2 * math.pi * time / 12)
     part = beside_noise(wave, seed=seed)
-    for found in ((find_season(part) or (0,))[0], shortest_season(part)):
+    for found in ((find_season(part) or (0,))[0], find_seasons(part).shortest):
         assert found == 12
 
 
@@ -231,7 +231,7 @@ def test_a_short_series_has_its_longer_season(steps: int, seed: int) -> None:
     wave = torch.sin(2 * math.pi * time / 6) + 0.35 * torch.sin(2 * math.pi * time / 12)
     one, three = (wave.reshape(1, -1, 1) + 0.1 * normal(count, steps, 1, seed=seed) for count in (1, 3))
     for part in (whole(one), whole(three)):
-        for found in ((find_season(part) or (0,))[0], shortest_season(part)):
+        for found in ((find_season(part) or (0,))[0], find_seasons(part).shortest):
             assert found == 12
 
 

@@ -9,11 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from torch import Tensor
 
 import models
 from hourly_load import hourly_load
+from models.forecasting import season
 from models.forecasting.estimators.estimator import ForecastingEstimator
+from models.forecasting.filtering import MaskedSequences
 from models.forecasting.readouts.settings import GroupedSettings
+from models.forecasting.season import autocorrelation
 
 ROOT = Path(__file__).parents[3]
 
@@ -104,6 +108,19 @@ def test_a_season_that_is_found_has_the_errors_of_one_that_is_told() -> None:
     for name, errors in told.validation_errors_.items():
         np.testing.assert_array_equal(found.validation_errors_[name], errors)
     np.testing.assert_array_equal(found.predict_interval(24), told.predict_interval(24))
+
+
+@pytest.mark.parametrize("name", ["SeasonalNaiveForecaster", "NoStateForecaster"])
+def test_a_season_is_looked_for_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def counted(part: MaskedSequences, *, most: int) -> Tensor:
+        looked.append(most)
+        return autocorrelation(part, most=most)
+
+    monkeypatch.setattr(season, "autocorrelation", counted)
+    getattr(models, name)().fit(hourly_load())
+    assert len(looked) == 1
 
 
 def test_a_seasonal_naive_forecast_wants_a_season_of_rows() -> None:

@@ -22,7 +22,7 @@ from models.forecasting.lags_ahead import candidates, choose_ahead, error_ahead,
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.rolling import roll
-from models.forecasting.season import find_season, shortest_season
+from models.forecasting.season import Seasons, find_season, find_seasons
 from models.forecasting.training import Descent
 from models.numerics.ridge import masked_mse
 from models.runtime.seeding import generators_of
@@ -162,7 +162,7 @@ def test_of_a_day_and_two_days_the_day_is_the_season() -> None:
     mask = torch.ones_like(values, dtype=torch.bool)
     two_days = MaskedSequences(values, mask, mask)
     assert find_season(two_days) == (48, pytest.approx(0.95, abs=0.03))
-    assert shortest_season(two_days) == 24
+    assert find_seasons(two_days) == Seasons(clear=48, shortest=24)
     noise = torch.randn(1, 200, 1, generator=generator, dtype=torch.float64)
     everywhere = torch.ones_like(noise, dtype=torch.bool)
-    assert shortest_season(MaskedSequences(noise, everywhere, everywhere)) is None
+    assert find_seasons(MaskedSequences(noise, everywhere, everywhere)) == Seasons(clear=None, shortest=None)

@@ -238,6 +238,9 @@ def test_predict_composes() -> None:
         checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
     with pytest.raises(PipelineError, match=r"model\.uri has no value; give model=runs:/RUN_ID/model on the command"):
         checked(compose("config", ["recipe=predict", f"data.path={__file__}"]))
+    for empty in ("", " "):
+        with pytest.raises(PipelineError, match=r"^model is empty; give model=runs:/RUN_ID/model, as a training run"):
+            checked(compose("config", ["recipe=predict", f"model.uri='{empty}'", f"data.path={__file__}"]))
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

@@ -24,6 +24,7 @@ from models.forecasting.estimators.refit import refitted
 from models.forecasting.estimators.scores import backtested, interval_radii, intervals, one_step, skill
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Problem, readout_solved_again
+from models.forecasting.season import Seasons
 from models.runtime.parameters import path, whole_number, yes_or_no
 from models.runtime.seeding import Generators
 from models.runtime.threads import threads_for
@@ -87,14 +88,13 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
 
     @abstractmethod
     def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
-        """Returns the model fitted to standardised sequences, and what was chosen by the validation part.
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int,
+        seasons: Seasons,
+    ) -> Fitted:  # fmt: skip
+        """Returns the model fitted to standardised sequences, and what the validation part chose. leads: how many of
+        the last columns are known ahead. seasons: those of the part fitted to."""
 
-        leads: how many of the last columns are known ahead.
-        """
-
-    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:  # noqa: ARG002
+    def _context(self, train: MaskedSequences, *, seasons: Seasons, held_out: int) -> int:  # noqa: ARG002
         """Returns how many rows before the validation part, of `held_out` rows, the parameters ask for."""
         return 0
 

@@ -32,7 +32,7 @@ from models.forecasting.held_out import naive_forecasts, truths
 from models.forecasting.known_ahead import from_first, observed_columns
 from models.forecasting.naive_ahead import NaiveAhead, naive_ahead, said_of_naive
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.season import shortest_season
+from models.forecasting.season import Seasons, find_seasons
 from models.forecasting.series import FIRST_SCORED, standardised
 from models.numerics.standardisation import Standardisation
 from models.numerics.ties import NEAR_TIE
@@ -124,8 +124,8 @@ def learn(estimator: Any, rows: Rows) -> tuple[Learnt, list[Group]]:
     forecaster, chosen = fitted_forecaster(estimator, columns, parts)
     uneven = any(map(is_uneven, groups))
     learnt = Learnt(
-        forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {}, parts.season,
-        uneven,
+        forecaster, columns, rows.labels, rows.form, parts.held_out, chosen, np.empty((0, 0, 0)), {},
+        parts.seasons.shortest, uneven,
     )  # fmt: skip
     return compared_with_naive(learnt, [] if unlike else [group.key for group in groups]), groups
 
@@ -150,13 +150,12 @@ def checked_columns(estimator: Any, rows: Rows) -> tuple[Columns, list[Group]]:
 
 class CutParts(NamedTuple):
     """Holds the units of the rows fitted to, these rows in them, the rows held out in units of the data, or of each
-    series where it has its own, and the season in rows, given or found in the rows fitted to; None where there is
-    none."""
+    series where it has its own, and the seasons, given or found in the rows fitted to."""
 
     units: Standardisation
     train: MaskedSequences
     held_out: list[HeldOut]
-    season: int | None
+    seasons: Seasons
 
 
 def cut_parts(estimator: Any, columns: Columns, groups: Sequence[Group]) -> CutParts:
@@ -168,29 +167,26 @@ def cut_parts(estimator: Any, columns: Columns, groups: Sequence[Group]) -> CutP
         units = unchanged_first(units, len(columns.observed))
     seen = [from_first(part, columns.leads) for part in fitted_to]
     train = standardised(seen, units, first_step=FIRST_SCORED)
-    season = season_of(estimator) or shortest_season(observed_columns(train, columns.leads))
-    wanted = wanted_context(estimator, train, columns, max(len(part) for part in series))
-    context = max(CONTEXT, season or 0, wanted)
+    given = season_of(estimator)
+    seasons = Seasons(given, given) if given else find_seasons(observed_columns(train, columns.leads))
+    longest = max(len(part) for part in series)
+    wanted = estimator._context(train, seasons=seasons, held_out=round(estimator.validation * longest))
+    context = max(CONTEXT, seasons.shortest or 0, wanted)
     held_out = [cut(part, share=estimator.validation, context=context)[1] for part in series]
-    return CutParts(units, train, held_out, season)
+    return CutParts(units, train, held_out, seasons)
 
 
 def fitted_forecaster(estimator: Any, columns: Columns, parts: CutParts) -> tuple[Forecaster, Mapping[str, Any]]:
     """Returns the model fitted to the parts, with its units, and what the part held out chose."""
     seen = [part._replace(rows=from_first(part.rows, columns.leads)) for part in parts.held_out]
     validation = scored_parts(seen, parts.units, columns=len(columns.targets))
-    fitted = estimator._model(parts.train, validation, generators_of(estimator.seed), leads=columns.leads)
+    generators = generators_of(estimator.seed)
+    fitted = estimator._model(parts.train, validation, generators, leads=columns.leads, seasons=parts.seasons)
     if isinstance(fitted.model, Recurrent):
         with threads_for(fitted.model):
             settle_start_up(fitted.model, parts.train)
     units = parts.units
     return Forecaster(fitted.model, mean=units.mean, scale=units.scale, feature_names=columns.names), fitted.chosen
-
-
-def wanted_context(estimator: Any, train: MaskedSequences, columns: Columns, longest: int) -> int:
-    """Returns how many rows before the held-out part the estimator asks for. longest: rows of the longest series."""
-    held_out = round(estimator.validation * longest)
-    return estimator._context(train, leads=columns.leads, held_out=held_out)
 
 
 def residuals(learnt: Learnt, horizon: int) -> np.ndarray:

@@ -11,11 +11,10 @@ from typing import Any
 
 from models.forecasting.burn_in import settle_start_up
 from models.forecasting.errors_ahead import error_ahead_of, least_ahead
-from models.forecasting.estimators.checks import check_lags, season_of
+from models.forecasting.estimators.checks import check_lags
 from models.forecasting.estimators.estimator import ForecastingEstimator
 from models.forecasting.filtering import MaskedSequences
 from models.forecasting.fitting import Fitted, Method, Problem
-from models.forecasting.known_ahead import observed_columns
 from models.forecasting.lags import MOST_INPUTS, takes_lags
 from models.forecasting.lags_ahead import settle_ahead
 from models.forecasting.readout import ReadoutFit
@@ -23,7 +22,7 @@ from models.forecasting.readout_settings import ReadoutSettings
 from models.forecasting.readouts.fit import fit_grouped, reachable
 from models.forecasting.readouts.settings import GroupedSettings
 from models.forecasting.recurrent import Recurrent
-from models.forecasting.season import shortest_season
+from models.forecasting.season import Seasons
 from models.forecasting.training import Descent, train_by_gradient
 from models.runtime.parameters import MOST_EPOCHS, one_of, shown, whole_number
 from models.runtime.seeding import Generators
@@ -38,13 +37,10 @@ DIRECT = 24  # steps ahead that have a regression of their own, where the number
 READOUT = ReadoutSettings(0, RIDGES, "none", RIDGES)  # of the state alone, before lags are chosen
 
 
-def lag_choices(observed: MaskedSequences, season: int | None) -> Sequence[int]:
-    """Returns the numbers of lags that are tried: those of `LAGS`, and one, two and four seasons.
-
-    observed: columns that are not known ahead. season: in rows; None finds it in them.
-    """
-    length = season or shortest_season(observed)
-    return sorted({*LAGS, *([] if length is None else [length, 2 * length, 4 * length])})
+def lag_choices(season: int | None) -> Sequence[int]:
+    """Returns the numbers of lags that are tried: those of `LAGS`, and one, two and four seasons. season: in rows; None
+    where there is none."""
+    return sorted({*LAGS, *([] if season is None else [season, 2 * season, 4 * season])})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -85,10 +81,10 @@ class ReadoutEstimator(ForecastingEstimator):
         own = self.readout.direct if isinstance(self.readout, GroupedSettings) else 1
         return own if self.direct is False and own > 1 else self.direct
 
-    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:
+    def _context(self, train: MaskedSequences, *, seasons: Seasons, held_out: int) -> int:
         """Returns how many rows before the validation part are asked for: those that settings of a readout read."""
         own = int(self.readout.lags) if isinstance(self.readout, GroupedSettings) else 0
-        return max(own, super()._context(train, leads=leads, held_out=held_out))
+        return max(own, super()._context(train, seasons=seasons, held_out=held_out))
 
     def _grouped(self, model: Any, validation: MaskedSequences) -> GroupedSettings:
         """Returns the readout to put above the model."""
@@ -145,22 +141,20 @@ class RecurrentEstimator(ReadoutEstimator):
 
     lags: Any = "auto"
 
-    def choices(self, train: MaskedSequences, leads: int) -> Sequence[int]:
-        """Returns the numbers of lags to choose from; leads: how many of the last columns are known ahead."""
-        if self.lags != "auto":
-            return [int(self.lags)]
-        return lag_choices(observed_columns(train, leads), season_of(self))
+    def choices(self, seasons: Seasons) -> Sequence[int]:
+        """Returns the numbers of lags to choose from; seasons: those of the part fitted to."""
+        return lag_choices(seasons.shortest) if self.lags == "auto" else [int(self.lags)]
 
-    def _context(self, train: MaskedSequences, *, leads: int, held_out: int) -> int:
+    def _context(self, train: MaskedSequences, *, seasons: Seasons, held_out: int) -> int:
         """Returns how many rows before the validation part are asked for.
 
         To be tried, lags need twice as many rows: a number of them in the context alone; those to choose from, but for
         the largest, together with the held-out part.
         """
-        others = super()._context(train, leads=leads, held_out=held_out)
+        others = super()._context(train, seasons=seasons, held_out=held_out)
         if self.lags != "auto":
             return max(others, 2 * int(self.lags))
-        *_, wanted, _ = self.choices(train, leads)
+        *_, wanted, _ = self.choices(seasons)
         return max(others, 2 * min(wanted, MOST_INPUTS // train.values.shape[2]) - held_out)
 
     def _check(self) -> None:
@@ -216,9 +210,10 @@ class MethodEstimator(ForecastingEstimator):
         self._method()
 
     def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
-        del leads
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int,
+        seasons: Seasons,
+    ) -> Fitted:  # fmt: skip
+        del leads, seasons
         return self._method().fit(Problem(train, validation, READOUT, generators("weights")))
 
 
@@ -236,8 +231,10 @@ class MethodWithReadout(ReadoutEstimator, MethodEstimator):
         return self._method().fit(problem)
 
     def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int,
+        seasons: Seasons,
+    ) -> Fitted:  # fmt: skip
+        del seasons
         fitted = self._alone(Problem(train, validation, READOUT, generators("weights")), leads=leads)
         return self._finished(fitted, ReadoutFit(train, validation, READOUT), generators, leads=leads)
 
@@ -254,17 +251,19 @@ class SolvedEstimator(RecurrentEstimator):
         super()._check()
         self._method()
 
-    def _settled(self, solve: ReadoutFit, generators: Generators, *, leads: int) -> Fitted:
+    def _settled(self, solve: ReadoutFit, generators: Generators, *, leads: int, seasons: Seasons) -> Fitted:
         """Returns the model with the lags and ridges that validation prefers."""
         drawn = self._method().fit(Problem(solve.train, solve.validation, READOUT, generators("weights")))
         with threads_for(drawn.model):
-            return settle_ahead(drawn, solve, self.choices(solve.train, leads), leads=leads)
+            return settle_ahead(drawn, solve, self.choices(seasons), leads=leads)
 
     def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int,
+        seasons: Seasons,
+    ) -> Fitted:  # fmt: skip
         solve = ReadoutFit(train, validation, READOUT)
-        return self._finished(self._settled(solve, generators, leads=leads), solve, generators, leads=leads)
+        settled = self._settled(solve, generators, leads=leads, seasons=seasons)
+        return self._finished(settled, solve, generators, leads=leads)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -278,9 +277,10 @@ class NetworkEstimator(SolvedEstimator):
         whole_number("epochs", self.epochs, least=0, most=MOST_EPOCHS)
 
     def _model(
-        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int
-    ) -> Fitted:
+        self, train: MaskedSequences, validation: MaskedSequences, generators: Generators, *, leads: int,
+        seasons: Seasons,
+    ) -> Fitted:  # fmt: skip
         solve = ReadoutFit(train, validation, READOUT)
-        fitted = self._settled(solve, generators, leads=leads)
+        fitted = self._settled(solve, generators, leads=leads, seasons=seasons)
         fitted = trained(fitted, solve, epochs=self.epochs, descent=Descent(), generators=generators, leads=leads)
         return self._finished(fitted, solve, generators, leads=leads)

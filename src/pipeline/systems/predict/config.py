@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from omegaconf import MISSING
 
+from pipeline.host.errors import PipelineError
 from pipeline.settings.fields import setting
 from pipeline.settings.messages import of_section
 from pipeline.settings.schema import CommonConfig
@@ -45,9 +46,12 @@ class PredictConfig(CommonConfig):
 
 
 def check(settings: PredictConfig) -> None:
-    """Raises DataError, before the model is looked for, where there is no file to predict, nor a folder."""
+    """Raises, before the model is looked for, PipelineError where none is named, and DataError where there is no file
+    to predict, nor a folder."""
     from data.files.table_files import existing_file
 
+    if not settings.model.uri.strip():
+        raise PipelineError("model is empty; give model=runs:/RUN_ID/model, as a training run printed it")
     if not Path(settings.data.path).expanduser().is_dir():
         with of_section("data"):
             existing_file(settings.data.path)
