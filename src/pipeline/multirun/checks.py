@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline.compare.arms import arm_of, plain, swept_values
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
-from pipeline.settings.choices import choices_of, data_of_contender
+from pipeline.settings.choices import choices_of, data_of_contender, section_of_choice
 from pipeline.settings.fields import check_rules, rules
 from pipeline.settings.nearest import no_such_choice
 from pipeline.settings.own_table import refuse_missing_file
@@ -152,9 +152,14 @@ def jobs_are_here(config: DictConfig) -> bool:
 
 
 def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
-    """Raises DataError where the jobs run on this machine and all read one table whose file is not there."""
-    if jobs_are_here(config) and not any(len(values.get(key, [])) > 1 for key in (*CARRIERS, "data", "data.path")):
-        refuse_missing_file(OmegaConf.select(config, "data"))
+    """Raises DataError where the jobs run on this machine and one of them reads a table whose file is not there, as far
+    as swept data sets and files tell."""
+    if not jobs_are_here(config) or any(len(values.get(key, [])) > 1 for key in CARRIERS):
+        return
+    choices = values.get("data", [])
+    swept = [section_of_choice("data", choice) for choice in choices] if len(choices) > 1 else []
+    for section, path in product(swept or [OmegaConf.select(config, "data")], values.get("data.path") or [None]):
+        refuse_missing_file(section, path)
 
 
 def check_sweep(config: DictConfig) -> None:

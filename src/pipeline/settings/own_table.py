@@ -13,14 +13,15 @@ LOADERS = (
 )  # fmt: skip
 
 
-def refuse_missing_file(section: Any) -> None:
+def refuse_missing_file(section: Any, path: str | None = None) -> None:
     """Raises DataError for a section `data` that reads a table whose file is not named or not there.
 
-    Anything else is passed over. A relative path counts from the working directory, as the loader has it.
+    Anything else is passed over. A relative path counts from the working directory, as the loader has it. path: in
+    place of that of the section; None leaves it.
     """
     if not isinstance(section, Mapping) or section.get("_target_") not in LOADERS:
         return
     from data.files.table_files import existing_file
 
     with of_section("data"):
-        existing_file(section.get("path"))
+        existing_file(section.get("path") if path is None else path)

@@ -162,6 +162,14 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
             ("-m", "data=table", "data.path=none.csv", "seed=0,1"),
             "data: none.csv: there is no such file; give data.path=FILE",
         ),
+        (
+            ("-m", "data=table", f"data.path={__file__},none.csv"),
+            "data: none.csv: there is no such file; give data.path=FILE",
+        ),
+        (
+            ("+experiment=tune", "data=swimmer,table"),
+            "data: a table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE",
+        ),
     ],
 )
 def test_a_missing_file_is_said_before_any_work(
