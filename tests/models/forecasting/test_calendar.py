@@ -12,7 +12,9 @@ import pytest
 
 from models import VARForecaster
 
-pytestmark = pytest.mark.filterwarnings("ignore:on the validation part a naive forecast", "ignore:at single horizons")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:on the validation part a naive forecast", "ignore:at single horizons", "ignore:no error was measured beyond"
+)
 
 
 def alternating(index: Any) -> pd.DataFrame:

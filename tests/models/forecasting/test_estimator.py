@@ -6,6 +6,7 @@ import json
 import pickle
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -168,6 +169,19 @@ def test_intervals_are_quantiles_of_forecasts_made_one_by_one(fitted: PSRNNForec
     assert list(bounds.columns)[:2] == ["load_lower", "load_upper"]
     np.testing.assert_allclose(bounds.to_numpy()[:, 0::2], ahead - radii, rtol=1e-6)
     np.testing.assert_allclose(bounds.to_numpy()[:, 1::2], ahead + radii, rtol=1e-6)
+
+
+def test_a_forecast_beyond_the_steps_that_were_measured_is_told() -> None:
+    walk = np.random.default_rng(0).normal(size=400).cumsum()
+    forecaster = LastValueForecaster(validation=0.2).fit(walk)
+    told = (
+        r"^no error was measured beyond 24 steps ahead \(validation_errors_\), and 25 are asked for; predict_interval"
+    )
+    with pytest.warns(UserWarning, match=told):
+        forecaster.predict(25)
+    forecaster.predict(24)
+    forecaster.predict_interval(25, 0.5)
+    plt.close(forecaster.plot(25, 0.5).figure)
 
 
 def test_intervals_hold_about_the_share_they_say() -> None:

@@ -102,6 +102,18 @@ class Learnt(NamedTuple):
             said = said_of_series(self.behind, len(self.errors["model"]), standardise=standardise)
             warnings.warn(said, stacklevel=4)
 
+    def say_beyond(self, horizon: int) -> None:
+        """Warns of a horizon beyond `COMPARED`, up to which errors are measured where the validation part is long
+        enough."""
+        measured = len(self.errors["model"])
+        if horizon > COMPARED:
+            warnings.warn(
+                f"no error was measured beyond {measured} step{'s' * (measured > 1)} ahead (validation_errors_), and "
+                f"{horizon} are asked for; predict_interval or backtest of {horizon} steps measures them, where there "
+                "are enough rows",
+                stacklevel=3,
+            )
+
     def _diverging(self) -> str:
         """Returns words about the first step at which the model has more than `DIVERGED` times the error of the mean;
         none where there is none."""

@@ -91,6 +91,17 @@ def said_of_short_ones(rows: Sequence[int], history: int) -> None:
         )
 
 
+def said_of_unscored(model: Any, horizon: int) -> None:
+    """Prints that the error of the furthest steps is not known, where the run that trained the model scored fewer."""
+    scored = model.metadata.metadata.get("scored")  # None too for a model that was logged before it was noted
+    if scored is not None and horizon > scored:
+        horizons = ",".join(map(str, sorted({1, scored, horizon})))
+        print(
+            f"no error was measured beyond {scored} step{'s' * (scored > 1)} ahead; to measure it, train with "
+            f"'evaluate.horizons=[{horizons}]' and parts that are long enough"
+        )
+
+
 def said_of_times_left_out(model: Any, time: str | None) -> None:
     """Prints how to add times, where the model's data had a column of them and none is named. time: the setting
     `data.time`."""
@@ -137,6 +148,7 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
             said_of_uneven_times(sequences)
     said_of_groups_left_out(model, data.group, len(sequences))
     said_of_times_left_out(model, data.time)
+    said_of_unscored(model, settings.horizon)
     said_of_short_ones([rows_seen(values) for values in sequences.to_arrays()], model_history(model))
     what = f"forecasts of {settings.horizon} steps" if settings.horizon else "one-step predictions"
     return predicted, f"{what} for {len(sequences)} sequence{'s' * (len(sequences) > 1)}, {len(predicted)} rows"

@@ -10,7 +10,7 @@ from pipeline.systems.psrnn import report
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.divergence import diverged_line
-from pipeline.systems.psrnn.evaluation import Evaluated
+from pipeline.systems.psrnn.evaluation import Evaluated, longest_scored
 from pipeline.systems.psrnn.refine import Trained
 from pipeline.systems.psrnn.refit import SAID
 from pipeline.systems.psrnn.remarks import advice, reading, remarks
@@ -21,7 +21,7 @@ def close(
     settings: PsrnnConfig, job: Job, dataset: Dataset, trained: Trained, evaluated: Evaluated, study: Study
 ) -> str:
     """Logs description and model; returns what is printed at the end."""
-    from pipeline.systems.psrnn.servable import DATES, GROUP, REFIT, TIME, trained_model
+    from pipeline.systems.psrnn.servable import DATES, GROUP, REFIT, SCORED, TIME, trained_model
     from pipeline.tracking.model import how_to_predict, keep_model
 
     run, (measured, season, forecaster, diverged) = study.run, evaluated
@@ -38,7 +38,10 @@ def close(
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
     readout = "" if lags is None else plain("readout", job.choices.get("readout") or "")
     run.tags({"validation_mse": repr(trained.validation_mse), "readout": readout})
-    notes = {TIME: dataset.time_name, GROUP: dataset.group_name, DATES: dataset.dated, REFIT: refit}
+    scored = longest_scored(evaluation, forecaster.intervals)
+    notes = {
+        TIME: dataset.time_name, GROUP: dataset.group_name, DATES: dataset.dated, REFIT: refit, SCORED: scored,
+    }  # fmt: skip
     kept = trained_model(forecaster, dataset.test.to_arrays(1)[0], trained.validation_mse, notes)
     uri = keep_model(run, kept, settings.tracking, FORECASTS)
     if not study.full:

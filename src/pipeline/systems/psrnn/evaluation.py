@@ -12,6 +12,7 @@ from torch import Tensor
 from data.base import Dataset
 from data.tables.zones import in_zone
 from models.forecasting.forecaster import Forecaster
+from models.forecasting.intervals import Intervals
 from pipeline.host.digits import with_sure_digits
 from pipeline.systems.psrnn.baselines import Season
 from pipeline.systems.psrnn.load import OwnUnits
@@ -71,6 +72,16 @@ class Evaluated(NamedTuple):
     season: Season | None
     forecaster: Forecaster
     diverged: dict[str, list[int]]
+
+
+def longest_scored(evaluation: Evaluation, intervals: Intervals | None) -> int | None:
+    """Returns the longest horizon at which an error of the run's model was measured, on the test part or, for the
+    widths of intervals, on the validation part. Returns None where none was measured."""
+    tested = [
+        horizon for horizon in evaluation.squared[evaluation.main] if np.isfinite(evaluation.mse(horizon=horizon))
+    ]
+    calibrated = [] if intervals is None else (np.isfinite(intervals.radii).any((0, 2)).nonzero()[0] + 1).tolist()
+    return max([*tested, *calibrated], default=None)
 
 
 def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:

@@ -22,10 +22,11 @@ from pipeline.tracking.servable import EXAMPLE, Servable, TrainedModel, pinned
 SERVED = Path(__file__).with_name("served.py")
 TIME, GROUP = "time.json", "group.json"  # beside the saved parameters: the name of the column of times, of groups
 DATES, REFIT = "dates.json", "refit.json"  # whether the times are dates; what is said of a model that was refitted
+SCORED = "scored.json"  # the longest horizon at which an error was measured
 EXAMPLE_ROWS = 10
 MOST_ROWS = 10_000  # horizon × sequences that a served model forecasts in one answer, unless it is told otherwise
 
-Notes = Mapping[str, str | bool | None]
+Notes = Mapping[str, str | bool | int | None]
 
 
 def signature(feature_names: Sequence[str]) -> ModelSignature:
@@ -59,6 +60,7 @@ def servable(parameters: Path) -> Servable:
             "history": description.get("history", 0),
             "time": time,
             "group": noted_in(parameters, GROUP),
+            "scored": noted_in(parameters, SCORED),
             **({} if refit is None else {"refit": refit}),
         },
         model_config={
@@ -85,8 +87,8 @@ def save(forecaster: Forecaster, notes: Notes, folder: Path) -> None:
 
 
 def noted_in(folder: Path, name: str) -> Any:
-    """Returns what `save` wrote under `TIME`, `GROUP`, `DATES` or `REFIT`; None where there was nothing to write, or it
-    was not noted yet."""
+    """Returns what `save` wrote under `TIME`, `GROUP`, `DATES`, `REFIT` or `SCORED`; None where there was nothing to
+    write, or it was not noted yet."""
     file = folder / name
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
@@ -96,6 +98,7 @@ def trained_model(
 ) -> TrainedModel:
     """Returns a forecaster as it is kept. rows: (time, feature) in the data's own units, of which the first are its
     example; error: of the validation part. notes: the columns of times (by `TIME`) and of groups (`GROUP`) of its data,
-    whether the times are dates (`DATES`), and what is said of a model that was refitted (`REFIT`), if known."""
+    whether the times are dates (`DATES`), what is said of a model that was refitted (`REFIT`), and the longest horizon
+    at which its error was measured (`SCORED`), if known."""
     example = example_frame(rows[:EXAMPLE_ROWS], forecaster.feature_names)
     return TrainedModel(partial(save, forecaster, notes), servable, example, error)

@@ -139,6 +139,9 @@ def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, clie
     told = f"without times: the model's data had a column 'the hour'; if this file has it, '{named}' adds the times"
     assert (told in without.out, told in given.out) == (True, False)
     assert pd.read_csv(output)["the hour"].tolist() == ["2024-01-06 00:00:00", "2024-01-06 01:00:00"]
+    far = run_pipeline(*asked, f"output={output}", "horizon=30")
+    beyond = "no error was measured beyond 20 steps ahead; to measure it, train with 'evaluate.horizons=[1,20,30]'"
+    assert (beyond in far.out, "no error was measured" in given.out) == (True, False)
     rows = pd.DataFrame({"x": [0.1, 0.2], "the hour": [20240130, 20240131]})
     answer = load_model(f"runs:/{run.info.run_id}/model").predict(rows, params={"horizon": 1})
     assert answer["the hour"].tolist() == ["2024-02-01 00:00:00"]
