@@ -365,7 +365,7 @@ def test_numbers_go_on_as_dates_where_the_training_data_had_dates(kind: str, log
         return in_process(app, {"dataframe_split": table, "params": {"horizon": 2}})
 
     found = [row["day"] for row in asked(20240130, 20240131)[1]["predictions"]]
-    assert found == ["2024-02-01 00:00:00", "2024-02-02 00:00:00"]
+    assert found == ["2024-02-01", "2024-02-02"]
     assert [row["day"] for row in asked(20240131)[1]["predictions"]] == [None, None]
     status, answer = asked(7, 8)
     assert (status, "column day holds numbers, and the training data had dates" in answer["message"]) == (400, True)

@@ -122,12 +122,22 @@ def times_after(times: Any, horizon: int) -> pd.Index:
     return pd.Index([times[-1] + step * k for k in range(1, horizon + 1)])
 
 
-def times_ahead(sequences: Sequence[Any], horizon: int, *, as_texts: bool) -> list[Any]:
-    """Returns the times of `horizon` rows after each sequence of times, one sequence after the other.
+def as_written(later: Sequence[Any], seen: Sequence[Any]) -> list[str | None]:
+    """Returns dates of a forecast as texts by ISO 8601, one sequence after the other, None for what is not a time.
 
-    as_texts: dates are given as texts; None stands for what is not a time.
+    later, seen: the dates of each sequence of the forecast, and of the rows before it. They are written without a time
+    of day where all of both are midnights without a zone.
     """
     import pandas as pd
 
-    later = [time for times in sequences for time in times_after(times, horizon)]
-    return [None if time is pd.NaT else str(time) for time in later] if as_texts else later
+    days = all(dates.tz is None and (dates.dropna() == dates.dropna().normalize()).all() for dates in (*later, *seen))
+    return [None if time is pd.NaT else str(time.date() if days else time) for dates in later for time in dates]
+
+
+def times_ahead(sequences: Sequence[Any], horizon: int, *, as_texts: bool) -> list[Any]:
+    """Returns the times of `horizon` rows after each sequence of times, one sequence after the other.
+
+    as_texts: dates are given as texts, see `as_written`; None stands for what is not a time.
+    """
+    later = [times_after(times, horizon) for times in sequences]
+    return as_written(later, sequences) if as_texts else [time for own in later for time in own]

@@ -21,7 +21,11 @@ from models.forecasting.times_ahead import read_times, times_after, times_ahead
 def test_dates_go_on_by_their_step(given: list[str], later: list[str]) -> None:
     times = read_times(pd.Series(given))
     assert list(times_after(times, 2)) == list(pd.to_datetime(pd.Series(later), format="ISO8601"))
-    assert times_ahead([times], 2, as_texts=True) == [str(time) for time in pd.to_datetime(pd.Series(later))]
+    texts = [str(time) for time in pd.to_datetime(pd.Series(later))]
+    days = "2026-01-31" in given  # which have no time of day
+    assert times_ahead([times], 2, as_texts=True) == (
+        [text.removesuffix(" 00:00:00") for text in texts] if days else texts
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,10 +54,10 @@ def test_a_date_without_a_zone_beside_one_with_it_is_refused(given: list[str]) -
 @pytest.mark.parametrize(
     ("given", "later"),
     [
-        ([20240130, 20240131], "2024-02-01 00:00:00"),
-        ([20240129.0, 20240130.0, 20240131.0], "2024-02-01 00:00:00"),
-        ([202411, 202412], "2025-01-01 00:00:00"),
-        ([202411, 202412, 202501], "2025-02-01 00:00:00"),
+        ([20240130, 20240131], "2024-02-01"),
+        ([20240129.0, 20240130.0, 20240131.0], "2024-02-01"),
+        ([202411, 202412], "2025-01-01"),
+        ([202411, 202412, 202501], "2025-02-01"),
     ],
 )
 def test_numbers_are_dates_where_the_training_data_had_dates(given: list, later: str) -> None:

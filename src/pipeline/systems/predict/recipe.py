@@ -16,6 +16,7 @@ from data.tables.sequences import read_new_sequences
 from data.tables.taken_names import refuse_taken_time
 from data.tables.zones import in_zone, times_after_in, uneven_in, working_day_steps_in
 from models.forecasting.held_out import rows_seen
+from models.forecasting.times_ahead import as_written
 from pipeline.host.atomic import written_whole
 from pipeline.host.digits import with_sure_digits
 from pipeline.host.errors import PipelineError
@@ -45,9 +46,12 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def times_of_predictions(sequences: Sequences, horizon: int) -> pd.Index:
     """Returns the time of every row of the predictions, in the zone of the file's: the times of the file, or with a
-    horizon those that come after them."""
+    horizon those that come after them, dates as texts that a served model answers with too."""
     times, zone = sequences.times or (), sequences.zone
-    first, *others = [pd.Index(times_after_in(own, horizon, zone) if horizon else in_zone(own, zone)) for own in times]
+    seen = [pd.Index(in_zone(own, zone)) for own in times]
+    first, *others = [pd.Index(times_after_in(own, horizon, zone)) for own in times] if horizon else seen
+    if horizon and isinstance(first, pd.DatetimeIndex):
+        return pd.Index(as_written([first, *others], seen), dtype=object)
     return first.append(others)
 
 

@@ -12,9 +12,17 @@ import pytest
 import torch
 from mlflow.tracking import MlflowClient
 
+from data.files.table_files import TextFormat
+from data.tables.sequences import read_new_sequences
 from models.baselines.networks import GRUNetwork
+from models.forecasting.times_ahead import read_times, times_ahead
 from pipeline.compare.jobs import job_row
-from pipeline.systems.predict.recipe import model_history, said_of_groups_left_out, said_of_uneven_times
+from pipeline.systems.predict.recipe import (
+    model_history,
+    said_of_groups_left_out,
+    said_of_uneven_times,
+    times_of_predictions,
+)
 from pipeline.systems.psrnn import refine
 from pipeline.systems.psrnn.comparison import FORECASTS
 from pipeline.systems.psrnn.load import warn_of_short_sequences
@@ -144,8 +152,28 @@ def test_a_model_knows_which_column_had_the_times_of_its_data(run_pipeline, clie
     assert (beyond in far.out, "no error was measured" in given.out) == (True, False)
     rows = pd.DataFrame({"x": [0.1, 0.2], "the hour": [20240130, 20240131]})
     answer = load_model(f"runs:/{run.info.run_id}/model").predict(rows, params={"horizon": 1})
-    assert answer["the hour"].tolist() == ["2024-02-01 00:00:00"]
+    assert answer["the hour"].tolist() == ["2024-02-01"]
     assert "beam=2: this model forecasts; leave it out" in run_pipeline(*asked, "beam=2").error
+
+
+@pytest.mark.parametrize(
+    ("given", "later"),
+    [
+        (["2024-01-01 22:00", "2024-01-01 23:00"], ["2024-01-02 00:00:00"]),
+        (["2024-01-01", "2024-01-02"], ["2024-01-03"]),
+        (["2024-01-01T09:00", "2024-01-02T09:00"], ["2024-01-03 09:00:00"]),
+        (["2024-01-01 00:00:00.5", "2024-01-01 00:00:00.75"], ["2024-01-01 00:00:01"]),
+        (["2024-01-01 22:00+01:00", "2024-01-01 23:00+01:00"], ["2024-01-02 00:00:00+01:00"]),
+    ],
+)
+def test_a_server_and_a_file_of_predictions_write_dates_alike(
+    given: list[str], later: list[str], tmp_path: Path
+) -> None:
+    pd.DataFrame({"time": given, "x": [0.0, 1.0]}).to_csv(tmp_path / "t.csv", index=False)
+    read = read_new_sequences(str(tmp_path / "t.csv"), TextFormat(None, "point"), columns=["x"], time="time")
+    pd.DataFrame({"time": times_of_predictions(read, 1)}).to_csv(tmp_path / "out.csv", index=False)
+    assert (tmp_path / "out.csv").read_text().splitlines()[1:] == later
+    assert times_ahead([read_times(pd.Series(given), dates=True)], 1, as_texts=True) == later
 
 
 @pytest.mark.parametrize("name", ["sequence", "step"])
