@@ -115,7 +115,9 @@ def style(index: int, *, markers: bool = True, **other: Any) -> dict[str, Any]:
 
 
 def line(panel: Axes, index: int, x: ArrayLike, y: ArrayLike, label: str, *, markers: bool = True) -> None:
-    panel.plot(x, y, label=label, **style(index, markers=markers))
+    """Draws a line; a single number, which no line joins to another, has its marker in any case."""
+    alone = int(np.isfinite(np.asarray(y, np.float64)).sum()) == 1
+    panel.plot(x, y, label=label, **style(index, markers=markers or alone))
 
 
 def band(panel: Axes, index: int, x: ArrayLike, low: ArrayLike, high: ArrayLike, label: str | None = None) -> None:

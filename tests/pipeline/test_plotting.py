@@ -49,6 +49,14 @@ def test_a_curve_has_a_band_where_there_is_an_interval() -> None:
     assert figure.get_suptitle() == "a title"
 
 
+@pytest.mark.parametrize("y", [[3.0], [np.nan, 3.0], [3.0, np.inf]])
+def test_a_single_number_has_its_marker(y: list[float]) -> None:
+    _, (panel,) = plotting.new_axes("t", x="x", y="y")
+    plotting.line(panel, 0, list(range(len(y))), y, "one", markers=False)
+    plotting.line(panel, 0, [0, 1], [1.0, 2.0], "two", markers=False)
+    assert [drawn.get_marker() for drawn in panel.lines] == ["o", "None"]
+
+
 @pytest.mark.parametrize(("names", "columns", "size"), [(2, 3, (6.0, 3.0)), (4, 3, (8.0, 5.0))])
 def test_panels_make_room_for_as_many_as_there_are(names: int, columns: int, size: tuple[float, float]) -> None:
     grid = plotting.Grid(columns, size=(2.0, 2.0), margin=(2.0, 1.0))

@@ -17,7 +17,7 @@ from models.baselines.subspace import (
     principal_components,
     window_moment,
 )
-from models.forecasting.filtering import SHORTEST_STRETCH, Filtered, State, one_step_error
+from models.forecasting.filtering import SHORTEST_STRETCH, Filtered, State, one_step_error, step_by_step
 from models.forecasting.fitting import Fitted, Problem
 from models.numerics.held_out import least_error
 from models.numerics.ties import first_of_least
@@ -68,7 +68,8 @@ class Kalman(nn.Module):
         x_{t+1} = (A − K C) x_t + K (o_t − c), whose second term is found for all steps at once. Stretches below
         `SHORTEST_STRETCH` go row by row, as they do beside gaps: rows missing before the first change no bit there."""
         if values.shape[1] < SHORTEST_STRETCH:
-            return self._row_by_row(start, values)
+            observed = torch.ones_like(values, dtype=torch.bool)
+            return step_by_step(self, values, observed, observed.all(2), start)[0]
         driven = nn.functional.linear(values - self.bias, self.gain)
         closed = (self.transition - self.gain @ self.readout).T
         states = [start[0]]
@@ -77,14 +78,6 @@ class Kalman(nn.Module):
         advanced(driven.shape[0] * driven.shape[1])
         along = torch.stack(states, 1)
         return Filtered(self.predict((along,)), values, (along,))
-
-    def _row_by_row(self, start: State, values: Tensor) -> Filtered:
-        states = [start]
-        for value in values.unbind(1)[:-1]:
-            states.append(self.update(states[-1], value))
-        advanced(values.shape[0] * values.shape[1])
-        predictions = torch.stack([self.predict(state) for state in states], 1)
-        return Filtered(predictions, values, (torch.stack([state[0] for state in states], 1),))
 
 
 def orders_up_to(orders: Sequence[int], largest: int) -> list[int]:

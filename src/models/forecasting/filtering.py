@@ -170,7 +170,7 @@ def filter_sequences(model: SequenceModel, values: Tensor, mask: Tensor, start: 
         return model.filter_masked(state, values, mask)
     whole = mask.flatten(1).all(1)
     if not isinstance(model, FiltersObserved):
-        return _step_by_step(model, values, mask, begun_along(mask), state)[0]
+        return step_by_step(model, values, mask, begun_along(mask), state)[0]
     if bool(whole.all()):
         return model.filter_observed(state, values)
     if not bool(whole.any()):
@@ -194,12 +194,12 @@ def _along_stretches(model: Any, values: Tensor, mask: Tensor, state: State) -> 
             pieces.append(model.filter_observed(state, seen))
             state = model.update(tuple(part[:, -1] for part in pieces[-1].states), seen[:, -1])
         else:
-            piece, state = _step_by_step(model, seen, observed, begun, state)
+            piece, state = step_by_step(model, seen, observed, begun, state)
             pieces.append(piece)
     return _joined(pieces, lambda parts: torch.cat(parts, 1))
 
 
-def _step_by_step(
+def step_by_step(
     model: SequenceModel, values: Tensor, mask: Tensor, begun: Tensor, state: State
 ) -> tuple[Filtered, State]:
     """Filters sequences step by step, and returns the state after the last step too. begun: `begun_along` the whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from pipeline.compare.arms import plain
+from pipeline.compare.arms import MEASURED, plain
 from pipeline.compare.comparison import HOURS, STABLE, Agreement, Comparison, stored_error, training_seconds
 from pipeline.plotting import MSE
 from pipeline.systems.psrnn.labels import label
@@ -17,6 +17,7 @@ HORIZON = "test_mse_horizon_"
 WINDOW_MSE, WINDOW_MAE = "evaluate/window_mse", "evaluate/window_mae"
 ALONG, COUNTS = "evaluate/window_mse_along", "evaluate/windows_along"  # histories along the test part
 DIVERGED = "diverged.horizons"  # tag: the horizons at which the run's own model diverges on the validation part
+FROM = "from step"  # begins what an error is of (`MEASURED`), before the first step that is scored
 DAY = "windows.day"  # tag: rows of one of their places
 
 
@@ -35,13 +36,20 @@ def columns(run: Any) -> dict[str, object]:
         "parameters": int(metrics["model/parameters"]),
         "stable": tags["stability"] == "stable",
         "reservoir": tags.get("reservoir") == "true",
-        "first_step": int(tags.get("scored.first_step") or parameters.get("evaluate.first_step", 0)),
+        "first_step": first_step_of(tags, parameters),
         "readout": tags.get("readout", ""),
         "epochs": int(parameters.get("refine.epochs", 0)),
         "seconds": training_seconds(run, TRAINING),
         **further_horizons(metrics, tags.get(DIVERGED, "").split(",")),
         **window_columns(metrics, parameters, tags),
     }
+
+
+def first_step_of(tags: Mapping[str, str], parameters: Mapping[str, str]) -> int:
+    """Returns the first step at which a run was scored. Runs of older versions have it in a tag of its own, and the
+    oldest among their settings alone."""
+    told = tags.get(MEASURED, "").removeprefix(FROM) or tags.get("scored.first_step")
+    return int(told or parameters.get("evaluate.first_step", 0))
 
 
 def further_horizons(metrics: Mapping[str, float], diverged: Collection[str]) -> dict[str, float | bool]:
@@ -84,7 +92,7 @@ FORECASTS = Comparison(
     agreement=Agreement(
         "first_step",
         broken="not all jobs were scored over the same steps",
-        value="from step",
+        value=FROM,
         advice="give all the same evaluate.first_step, the largest of their readout.lags or more",
     ),
     measured_by=("evaluate.first_step", "readout.lags"),

@@ -16,7 +16,7 @@ from pipeline.job.clock import Clock
 from pipeline.job.study import Study
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.first_model import errors_of
-from pipeline.systems.psrnn.load import Parts, first_scored
+from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.refine import Trained
 from pipeline.tracking.run import Run
 
@@ -70,17 +70,17 @@ def train_members(settings: PsrnnConfig, parts: Parts, study: Study, train: Trai
         trained.append(train(settings_of_member(settings, place), own))
         study.clock.add(own.clock.seconds)
     study.clock.log()
-    return averaged(settings, parts, study, trained)
+    return averaged(parts, study, trained)
 
 
-def averaged(settings: PsrnnConfig, parts: Parts, study: Study, trained: list[Trained]) -> Trained:
+def averaged(parts: Parts, study: Study, trained: list[Trained]) -> Trained:
     """Returns the average of trained models; it is stable where its own errors are those of a model that is of use."""
     run, first = study.run, trained[0]
     model: Any = Averaged([each.model for each in trained]).to(parts.train.values)
     errors = errors_of(model, parts)
     run.metric("ensemble/train_mse", errors[0])
     run.metric("ensemble/validation_mse", errors[1])
-    run.tags({"scored.first_step": str(first_scored(settings)), "history": str(model.history)})
+    run.tags({"history": str(model.history)})
     run.tags({"stability": "stable" if first.first.stable(*errors) else "unstable"})
     line = f"mean of {len(trained)} models: {first.line}"
     return Trained(first.first, model, first.name, line, errors[1], before=None, again=partial(averaged_again, trained))

@@ -11,7 +11,7 @@ from pipeline.compare.arms import MEASURED, arm_of
 from pipeline.job.naming import words_typed
 from pipeline.job.study import Named, run_request
 from pipeline.settings.job import Job
-from pipeline.systems.psrnn.comparison import FORECASTS
+from pipeline.systems.psrnn.comparison import FORECASTS, FROM
 from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.load import first_scored
 from pipeline.tracking.run_request import RunRequest
@@ -41,7 +41,7 @@ def request_of(
             "sampler": sampler,
             "kernel": kernel,
             "readout": choices.get("readout", ""),
-            MEASURED: f"from step {first_scored(settings)}",
+            MEASURED: f"{FROM} {first_scored(settings)}",
         },
         passed_over=() if trained else ("refine",),
     )

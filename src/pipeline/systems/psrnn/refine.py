@@ -31,7 +31,7 @@ from pipeline.systems.psrnn.config import PsrnnConfig
 from pipeline.systems.psrnn.first_model import Initialised, errors_of, one_step_mse
 from pipeline.systems.psrnn.labels import label, name_of
 from pipeline.systems.psrnn.lags import readout_settings
-from pipeline.systems.psrnn.load import Parts, first_scored
+from pipeline.systems.psrnn.load import Parts
 from pipeline.systems.psrnn.stages import Stages
 from pipeline.tracking.run import Run
 
@@ -233,7 +233,7 @@ def refine_stage(
             run.metric("bptt/rounded_validation_mse", errors[1])
         if settled(model, parts.train, run):
             errors = errors_of(model, parts)
-        run.tags({"scored.first_step": str(first_scored(settings)), "history": str(getattr(model, "history", 0))})
+        run.tags({"history": str(getattr(model, "history", 0))})
         run.tags({"stability": "stable" if first.stable(*errors) else "unstable"})
         report.log_refinement(run, progress, title=study.title, figure=study.full)
     refinement = refined_by(settings.refine, model, progress) if trained else "fitted, not refined"

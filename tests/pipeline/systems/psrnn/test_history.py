@@ -57,7 +57,8 @@ def test_a_run_with_more_lags_than_the_first_step_scores_from_there_on_for_all(
     drawn = {Path(each.path).stem for each in client.list_artifacts(run.info.run_id, "figures")}
     assert "prediction" in drawn
     assert "bptt" not in drawn  # one epoch is no curve
-    assert run.data.tags["scored.first_step"] == run.data.tags["history"] == str(LAGS)
+    assert (run.data.tags["measured"], run.data.tags["history"]) == (f"from step {LAGS}", str(LAGS))
+    assert "scored.first_step" not in run.data.tags  # which would say it again
     assert job_row(run, FORECASTS)["first_step"] == LAGS
     changes = np.diff(load)[FIRST + LAGS - 1 :] / load[:280].std()
     np.testing.assert_allclose(run.data.metrics["evaluate/test_mse_persistence"], np.mean(changes**2), rtol=1e-6)
