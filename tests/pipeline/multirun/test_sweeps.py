@@ -21,6 +21,7 @@ from pipeline.job.curve import Decision, EpochRow
 from pipeline.settings.job import Job
 from pipeline.systems.psrnn import load
 from pipeline.systems.psrnn import recipe as psrnn
+from pipeline.systems.tune import config
 from pipeline.systems.tune.config import DrawnConfig, check_lags
 from pipeline.systems.tune.recipe import name_of_search, watch
 from pipeline.tracking.run import CUT, DESCRIPTION, Run
@@ -436,6 +437,34 @@ def test_a_search_over_lags_up_to_the_first_scored_step_is_taken(most: int, firs
     settings.evaluate.first_step = most - 1
     with pytest.raises(PipelineError, match=f"give evaluate.first_step={most}$"):
         check_lags(settings)
+
+
+def test_a_search_over_readouts_is_refused_where_one_has_more_lags_than_come_before_the_first_scored_step(
+    run_pipeline,
+) -> None:
+    drawn = "{key: readout, choices: [linear, kernel]}"
+    typed = (*TUNE, "tune.trial=0", "evaluate.first_step=3", f"tune.space=[{drawn}]")
+    assert (
+        "tune.space draws readout=kernel, which has 4 lags, and evaluate.first_step is 3: trials would be scored over "
+        "unlike steps; give evaluate.first_step=4"
+    ) in run_pipeline(*typed).error
+
+
+@pytest.mark.parametrize(("first_step", "where"), [(4, None), (3, {}), (3, {"readout": ["skip", "kernel"]})])
+def test_a_search_over_readouts_is_taken_where_all_are_scored_over_the_same_steps(
+    first_step: int, where: dict[str, list[Any]] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "section_of_choice", lambda _, readout: {"lags": 4} if readout == "kernel" else None)
+    lags = [] if where is None else [DrawnConfig("readout.lags", 1, 3, where=where)]
+    space = [DrawnConfig("readout", choices=["linear", "kernel"]), *lags]
+    settings: Any = SimpleNamespace(
+        tune=SimpleNamespace(space=space, readouts=[]), evaluate=SimpleNamespace(first_step=first_step)
+    )
+    config.check_readouts(settings)
+    settings.tune.space = [space[0], DrawnConfig("readout.lags", 1, 3, where={"readout": ["skip"]})]
+    settings.evaluate.first_step = 3
+    with pytest.raises(PipelineError, match=r"readout=kernel, which has 4 lags, .*; give evaluate\.first_step=4$"):
+        config.check_readouts(settings)
 
 
 def test_a_search_without_a_trial_is_refused_before_there_is_a_parent(run_pipeline, client) -> None:

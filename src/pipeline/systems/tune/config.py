@@ -8,13 +8,14 @@ from typing import Any
 from omegaconf import MISSING
 
 from pipeline.host.errors import PipelineError
+from pipeline.settings.choices import section_of_choice
 from pipeline.settings.fields import setting
 from pipeline.systems.registry import function, system
 
 SEARCHED = system("psrnn")
 Searched: Any = SEARCHED.settings
 LISTS = ("space", "readouts")  # of what is drawn, in the order in which it is drawn
-LAGS = "readout.lags"
+READOUT, LAGS = "readout", "readout.lags"
 NO_TRIAL = "recipe=tune is a multirun that is tracked; start it by +experiment=tune"
 
 
@@ -68,6 +69,7 @@ def check(settings: TuneConfig) -> None:
             check_where(drawn, before, f"tune.{name}")
             before.add(drawn.key)
     check_lags(settings)
+    check_readouts(settings)
 
 
 def drawn_settings(settings: TuneConfig) -> list[DrawnConfig]:
@@ -122,6 +124,25 @@ def check_lags(settings: TuneConfig) -> None:
             raise PipelineError(
                 f"tune.{name} draws {LAGS} up to {most:g}, and evaluate.first_step is {settings.evaluate.first_step}: "
                 f"trials would be scored over unlike steps; give evaluate.first_step={most:g}"
+            )
+
+
+def draws_lags_of(drawn: DrawnConfig, readout: str) -> bool:
+    """Returns whether a drawn setting gives a readout its lags, whatever else is drawn."""
+    return drawn.key == LAGS and set(drawn.where) <= {READOUT} and readout in drawn.where.get(READOUT, [readout])
+
+
+def check_readouts(settings: TuneConfig) -> None:
+    """Raises PipelineError where a readout may be drawn whose own lags are more than the rows before the first scored
+    step, and are not drawn themselves: its trials would be scored over other steps than the others."""
+    every = drawn_settings(settings)
+    for readout in [str(choice) for drawn in every if drawn.key == READOUT for choice in drawn.choices or []]:
+        own = (section_of_choice(READOUT, readout) or {}).get("lags") or 0
+        if own > settings.evaluate.first_step and not any(draws_lags_of(drawn, readout) for drawn in every):
+            raise PipelineError(
+                f"{list_with(settings, READOUT)} draws {READOUT}={readout}, which has {own} lags, and "
+                f"evaluate.first_step is {settings.evaluate.first_step}: trials would be scored over unlike steps; "
+                f"give evaluate.first_step={own}"
             )
 
 
