@@ -19,6 +19,10 @@ UNKNOWN_CHOICE = re.compile(
     r"Available options in '[^']+':\s*(?P<options>.*?)\n(?:Config|$)",
     re.S,
 )
+NO_DEFAULT = re.compile(
+    r"Could not override '(?P<group>[^']+)'.*?To append to your default list use (?P<typed>[^\n]+)", re.S
+)
+TWO_VALUES = re.compile(r"Multiple values for (?P<group>\S+)\. To override a value use 'override [^:]+: (?P<name>.+?)'")
 UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
 NUMBERS = {"Integer": "a whole number", "Float": "a number"}
 NO_NUMBER = re.compile(
@@ -70,6 +74,17 @@ def wrong_kind(text: str) -> str | None:
     return f"{key['key']} must have a value, not null" if NO_VALUE.search(text) else None
 
 
+def plus_mistaken(text: str) -> str | None:
+    """Says how a choice is typed where the text is Hydra's message about a group that needs + before it, since the
+    defaults leave it out, or that takes none, since they have it. Returns None for any other text."""
+    if lacking := NO_DEFAULT.search(text):
+        return f"{lacking['group']} has no choice here to replace, so put + before it to add one: {lacking['typed']}"
+    if doubled := TWO_VALUES.search(text):
+        group, name = doubled["group"], doubled["name"]
+        return f"{group} has a choice here already, so leave out the + to replace it: {group}={name}"
+    return None
+
+
 def one_line(error: BaseException) -> str:
     """Returns the message of an error, also of Hydra's composition errors and their causes, folded into a single line
     without passwords."""
@@ -78,7 +93,7 @@ def one_line(error: BaseException) -> str:
     if choice:
         group, name, options = choice["group"], choice["name"], choice["options"].split()
         return no_such_choice(group, name, options)
-    known = unknown_key(text) or wrong_kind(text)
+    known = plus_mistaken(text) or unknown_key(text) or wrong_kind(text)
     if known:
         return known
     if error.__cause__ is not None and str(error.__cause__) in str(error):

@@ -58,3 +58,22 @@ def test_errors_that_are_raised_for_people_stay_as_they_are(tmp_path: Path, monk
 def test_a_run_says_it(run_pipeline: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.systems.psrnn.evaluate.evaluate", lambda *_, **__: np.linalg.inv(np.zeros((2, 3))))
     assert run_pipeline(*TINY).error.endswith(f"; {WHERE}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("recipe=documents", "reader=boxes_literal"), "so put + before it to add one: +reader=boxes_literal"),
+        (("contender=pca",), "so put + before it to add one: +contender=pca"),
+        (("recipe=documents", "data@pretrain_on=funsd"), "put + before it to add one: +data@pretrain_on=funsd"),
+        (("recipe=documents", "+attention=full"), "so leave out the + to replace it: attention=full"),
+    ],
+)
+def test_a_choice_with_a_plus_too_few_or_too_many_is_told_how_it_is_typed(
+    run_pipeline: Callable, arguments: tuple[str, ...], message: str
+) -> None:
+    """`reader` is a group that the recipe of documents leaves out, `attention` one that it has."""
+    group = message.rpartition(" ")[2].lstrip("+").partition("=")[0]
+    error = run_pipeline(*arguments).error
+    assert error.startswith(f"error: {group} has ")
+    assert error.rstrip().endswith(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import warnings
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from pipeline.host.atomic import written_whole
 from pipeline.host.digits import with_sure_digits
 from pipeline.host.errors import PipelineError
 from pipeline.host.torchrun import refuse_several
+from pipeline.job.naming import short_word
 from pipeline.settings.job import Job
 from pipeline.settings.messages import in_a_setting, of_section
 from pipeline.systems.predict.config import PredictConfig
@@ -158,10 +160,19 @@ def predicted_sequences(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     return predicted, f"{what} for {len(sequences)} sequence{'s' * (len(sequences) > 1)}, {len(predicted)} rows"
 
 
+def word_of_model(uri: str) -> str:
+    """Returns a word for a model, by its URI: "2ea75be0" for runs:/2ea75be0e949…/model, "houses-best" for
+    models:/houses@best. Other places give the words of their path, a long path its beginning and a hash."""
+    run = re.fullmatch(r"runs:/([0-9a-f]{8})[0-9a-f]{24}/model", uri)
+    path = re.sub(r"^[\w+-]+:|/model/*$", "", uri)
+    return run[1] if run else short_word("-".join(re.findall(r"[^/@:]+", path)))
+
+
 def output_of(settings: PredictConfig) -> Path:
-    """Returns where the predictions go. Raises PipelineError where that is the file that is read, or in no folder."""
+    """Returns where the predictions go: without `output` a name of the file and of the model, so that those of several
+    models stay side by side. Raises PipelineError where that is the file that is read, or in no folder."""
     given = Path(settings.data.path).expanduser()
-    output = Path(settings.output or f"{given.stem}-predictions.csv").resolve()
+    output = Path(settings.output or f"{given.stem}-predictions-{word_of_model(settings.model.uri)}.csv").resolve()
     if output.exists() and given.exists() and output.samefile(given):
         raise PipelineError(f"output={settings.output} is the file that is read; give another name, so that it stays")
     if not output.parent.is_dir():
@@ -170,7 +181,7 @@ def output_of(settings: PredictConfig) -> Path:
 
 
 def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
-    """Reads the file with the model's columns, predicts in the model's own units, and writes NAME-predictions.csv."""
+    """Reads the file with the model's columns, predicts in the model's own units, and writes the predictions as CSV."""
     refuse_several("recipe=predict")
     output = output_of(settings)
     with of_section("data"):

@@ -106,7 +106,7 @@ def test_pairs_of_ones_own_are_learned_predicted_and_served(
     new.loc[len(new)] = [" ", "de", "en"]
     new.to_csv("new.csv", index=False)
     result = run_pipeline("recipe=predict", "model=models:/mine/1", "data.path=new.csv")
-    found = pd.read_csv("new-predictions.csv", keep_default_na=False, float_precision="round_trip")
+    found = pd.read_csv("new-predictions-mine-1.csv", keep_default_na=False, float_precision="round_trip")
     assert f"{said_of(found)}: " in result.out, result.err
     assert found["finished"].tolist() == [*tested["finished"], True]
     assert list(found) == ["text", "from", "to", "translation", "score", "truncated", "finished"]

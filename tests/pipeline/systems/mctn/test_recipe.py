@@ -168,7 +168,7 @@ def test_texts_of_ones_own_are_learned_registered_predicted_and_served(
     with pytest.warns(UserWarning, match="no step to read: NaN"):
         result = run_pipeline("recipe=predict", "model=models:/reviews@best", "data.path=new.csv")
     assert f"score of {len(new)} samples (1 with nothing to read have none)" in result.out
-    found = pd.read_csv("new-predictions.csv", **EXACT)
+    found = pd.read_csv("new-predictions-reviews-best.csv", **EXACT)
     assert list(found) == ["sample", "text", "score", "positive"]
     assert found["text"].tolist()[:-1] == new["text"].tolist()[:-1]
     assert found["score"].to_numpy()[:-1].tolist() == tested["prediction"].tolist()

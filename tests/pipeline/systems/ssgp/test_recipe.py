@@ -91,7 +91,7 @@ def test_a_table_of_ones_own_is_learned_registered_and_predicted(run_pipeline, c
     result = run_pipeline(*ask, "interval=0.9")
     assert result.status == 0, result.err
     assert "mean and standard deviation of price for 3 rows (1 with an empty cell have none)" in result.out
-    found = pd.read_csv("new-predictions.csv", **EXACT)
+    found = pd.read_csv("new-predictions-houses-best.csv", **EXACT)
     mean, deviation = load_predictor(
         mlflow.artifacts.download_artifacts(f"{run.info.artifact_uri}/parameters")
     ).predict(new[["rooms"]].dropna())
