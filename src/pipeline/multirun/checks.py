@@ -159,7 +159,7 @@ def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
     choices = values.get("data", [])
     swept = [section_of_choice("data", choice) for choice in choices] if len(choices) > 1 else []
     for section, path in product(swept or [OmegaConf.select(config, "data")], values.get("data.path") or [None]):
-        refuse_missing_file(section, path)
+        refuse_missing_file(section, path=path)
 
 
 def check_sweep(config: DictConfig) -> None:

@@ -6,7 +6,6 @@ import shutil
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import Any
 
 from mlflow.entities import Run as MlflowRun
@@ -24,6 +23,7 @@ from pipeline.multirun.best import NotRegistered, best_child, best_in_words, by_
 from pipeline.multirun.checks import planned
 from pipeline.multirun.sweep_mark import sweep_mark
 from pipeline.multirun.trials import trial_table
+from pipeline.settings.own_table import name_of_table
 from pipeline.systems.registry import function, system
 from pipeline.tracking.origin import origin_tags
 from pipeline.tracking.run import Run, create_run, where_to_look
@@ -42,15 +42,14 @@ from pipeline.tracking.store import experiment_id, newest_run, open_store, runs_
 
 
 def experiment_name(config: DictConfig) -> str:
-    """Returns the name of the experiment that the jobs are kept under, the same as of a single run: for jobs on one
-    table the name of its file, for studies the name of their recipe, where nothing else is named. Of several data sets
-    it has all names, as "mocap-swimmer"."""
+    """Returns the name of the experiment that the jobs are kept under: for jobs on one table of a person's own the name
+    of its file, for studies the name of their recipe, where nothing else is named. Of several data sets it has all
+    names, as "mocap-swimmer"."""
     choices = config.hydra.runtime.choices
     if system(config.recipe).comparison is None:
         return str(config.tracking.experiment or choices.get("experiment") or config.recipe)
-    table = OmegaConf.select(config, "data.path") if choices.get("data") == "table" else None
     swept = "-".join(planned(config).get("data", ()))
-    data = Path(str(table)).name.split(".")[0] if table else swept or choices.get("data")
+    data = name_of_table(OmegaConf.select(config, "data")) or swept or choices.get("data")
     return str(config.tracking.experiment or choices.get("experiment") or data or config.recipe)
 
 

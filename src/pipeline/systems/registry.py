@@ -163,7 +163,8 @@ def checked(config: DictConfig) -> Any:
     check_model(settings)
     check(settings)
     check_data(settings)
-    refuse_missing_file(getattr(settings, "data", None))
+    for name in ("data", "pretrain_on"):
+        refuse_missing_file(getattr(settings, name, None), name)
     return settings
 
 

@@ -167,6 +167,26 @@ def test_a_table_of_sentence_pairs_that_is_not_there_is_named_before_any_work() 
         refuse_missing_file(OmegaConf.to_container(section))
 
 
+@pytest.mark.parametrize(
+    ("choice", "name"),
+    [("data=documents_table", "data"), ("+data@pretrain_on=documents_table", "pretrain_on")],
+)
+def test_a_table_of_documents_that_is_not_there_is_named_before_any_work(choice: str, name: str) -> None:
+    config = compose("config", ["recipe=documents", choice, f"{name}.path=nowhere.csv"])
+    with pytest.raises(DataError, match=rf"nowhere\.csv: there is no such file; give {name}\.path=FILE"):
+        checked(config)
+
+
+@pytest.mark.parametrize(
+    ("stage", "choice"),
+    [("segmentation", "forms_folder"), ("recognition", "words_folder")],
+)
+def test_a_table_of_forms_that_is_not_there_is_named_before_any_work(stage: str, choice: str) -> None:
+    config = compose("config", ["recipe=forms", f"forms.stage={stage}", f"data={choice}", "data.path=nowhere.csv"])
+    with pytest.raises(DataError, match=r"nowhere\.csv: there is no such file; give data\.path=FILE"):
+        checked(config)
+
+
 @pytest.mark.parametrize("name", [own for own in CONTENDERS if own.startswith("ink/")])
 def test_every_ink_that_is_learned_from_composes(name: str) -> None:
     given = ["recipe=forms", "forms.stage=recognition", "data=dhsd", f"+contender={name}"]

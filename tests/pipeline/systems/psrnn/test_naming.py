@@ -9,6 +9,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from pipeline.host.paths import conf_folder
 from pipeline.job.naming import short_name, short_word, words_typed, words_varied
 from pipeline.multirun.parent import experiment_name
 from pipeline.settings.job import Job
@@ -111,11 +112,17 @@ def test_the_name_of_a_run_fits_into_a_database() -> None:
 
 
 def test_a_multirun_over_one_table_is_kept_with_its_runs() -> None:
-    def where(path: str | None, *overrides: str, data: str = "table") -> str:
+    def where(path: str | None, *overrides: str, data: str = "table", recipe: str = "psrnn") -> str:
+        loader = OmegaConf.load(conf_folder() / "data" / f"{data}.yaml")["_target_"]
         hydra = {"runtime": {"choices": {"data": data}}, "sweeper": {}, "overrides": {"task": list(overrides)}}
-        own = {"recipe": "psrnn", "data": {"path": path}, "tracking": {"experiment": None}, "hydra": hydra}
+        section = {"_target_": loader, "path": path}
+        own = {"recipe": recipe, "data": section, "tracking": {"experiment": None}, "hydra": hydra}
         return experiment_name(OmegaConf.create(own))
 
     assert where("/there/readings.2020.csv") == "readings"
     assert where(None) == "table"
+    for data, recipe in (("points", "ssgp"), ("utterances", "mctn"), ("text_pairs", "experts"),
+                         ("documents_table", "documents"), ("words_folder", "forms")):  # fmt: skip
+        assert where("/there/own.csv", data=data, recipe=recipe) == "own"
+        assert where(None, data=data, recipe=recipe) == data
     assert where(None, "data=swimmer,lorenz96", "seed=0,1", data="mocap") == "swimmer-lorenz96"
