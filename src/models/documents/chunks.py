@@ -132,6 +132,18 @@ def plans_of(patterns: Sequence[AnyPattern], layout: Layout, *, layers: int, see
     return tuple(made)
 
 
+def check_places(
+    patterns: Sequence[AnyPattern], document: Placed, otherwise: str = "read it with a model of the text alone"
+) -> None:
+    """Raises ValueError, with what to do instead of giving boxes, where a pattern looks at places on the page and no
+    word has a box."""
+    if any(isinstance(pattern, SPATIAL) for pattern in patterns) and without_box(document).all():
+        raise ValueError(
+            f"{named(document)}: no word has a box, and attention is to what is near on the page; give boxes, or "
+            f"{otherwise}"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """Says how documents become what a network reads.
@@ -159,20 +171,6 @@ class Reading:
         if len(self.patterns) not in (1, self.layers):
             raise ValueError(f"give one pattern, or one for each of {self.layers} layers; got {len(self.patterns)}")
 
-    @property
-    def looks_at_places(self) -> bool:
-        """Returns whether a pattern looks at places on the page."""
-        return any(isinstance(pattern, SPATIAL) for pattern in self.patterns)
-
-    def check_places(self, document: Placed, otherwise: str = "read it with a model of the text alone") -> None:
-        """Raises ValueError, with what to do instead of giving boxes, where a pattern looks at places and no word has a
-        box."""
-        if self.looks_at_places and without_box(document).all():
-            raise ValueError(
-                f"{named(document)}: no word has a box, and attention is to what is near on the page; give boxes, or "
-                f"{otherwise}"
-            )
-
     def tokens(self, document: Placed) -> PageTokens:
         """Returns the tokens of a document; of a word of more than `max_length` − 1 tokens its first."""
         sizes = np.array(document.sizes, np.float64).reshape(-1, 2)
@@ -185,7 +183,7 @@ class Reading:
 
         targets: the class, (1,), or the tag of each word, (word,). Raises as `check_places`.
         """
-        self.check_places(document)
+        check_places(self.patterns, document)
         tokens, centres = self.tokens(document), centres_of(document)
         stretches = stretches_of(word_counts(tokens), most=self.max_length - 1, shared=self.stride)
         seed = [self.seed, zlib.crc32(tokens.ids.numpy().tobytes())]

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.documents.chunks import Chunk, Reading, named, owners_of, word_counts
+from models.documents.chunks import Chunk, Reading, check_places, named, owners_of, word_counts
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.objective import batch_of
 from models.documents.repeated import repeated
@@ -137,6 +137,9 @@ class DocumentPredictor:
         """Returns the probabilities of each document. Raises as `tags` and `classes`."""
         if head != self.head:
             raise ValueError(f"this model knows {self.head}, and {head} are asked for; take the other kind of model")
+        for document in documents:
+            if len(document.words):
+                check_places(self.reading.patterns, document)
         warn_of(documents, boxes=self.network.architecture.boxes)
         with torch.inference_mode(), threads_for(self.network):
             found = [self._of(document) for document in documents]

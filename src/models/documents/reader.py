@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from models.documents.chunks import SPATIAL, AnyPattern, Reading
+from models.documents.chunks import SPATIAL, AnyPattern, Reading, check_places
 from models.documents.examples import Example, examples_in, outputs_of, split, warn_of_unknown
 from models.documents.network import Architecture, network_over
 from models.documents.objective import GuessingObjective, Prepared, ReadingObjective
@@ -122,6 +122,8 @@ class DocumentReader(SavedEstimator):
             patterns = self._patterns(task)
             examples = examples_in(documents, answers, task)
             outputs = outputs_of(examples, task)
+            for own in examples:
+                check_places(patterns, own.document, "set layout='text' and attention='sliding_window'")
             warn_of([own.document for own in examples], boxes=self.layout == "boxes", stacklevel=3)
             learned, held_out = split(examples, share, task, seed=seed)
             predictor = self._predictor(learned, patterns, task, outputs, seed)
@@ -246,7 +248,6 @@ class DocumentReader(SavedEstimator):
         numbers = {name: place for place, name in enumerate(predictor.outputs)}
         found = list[Prepared]()
         for document, answer in examples:
-            predictor.reading.check_places(document, "set layout='text' and attention='sliding_window'")
             names = (answer,) if isinstance(answer, str) else answer
             targets = torch.tensor([numbers[name] for name in names])
             found += [chunk.document for chunk in predictor.reading.chunks(document, targets)]

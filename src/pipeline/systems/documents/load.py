@@ -14,7 +14,7 @@ from tqdm import tqdm
 from data.base import DataError
 from data.documents.noise import read_badly
 from data.pages import OUTSIDE, PARTS, Document, Documents
-from models.documents.chunks import Chunk, Reading
+from models.documents.chunks import Chunk, Reading, check_places
 from models.documents.predictor import warn_of
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
@@ -67,7 +67,10 @@ def load(settings: DocumentsConfig) -> Read:
     check_answers(settings.documents.task, data)
     other = settings.pretrain_on is not None
     read = Read(data, documents_of("pretrain_on", settings.pretrain_on, settings) if other else data)
-    every = [own for found in (read if other else read[:1]) for _, own in found.all()]
+    sources = read if other else read[:1]
+    for found in sources:
+        check_boxes(settings, found)
+    every = [own for found in sources for _, own in found.all()]
     warn_of(every, boxes=settings.documents.layout == "boxes", stacklevel=3)
     return read
 
@@ -83,6 +86,15 @@ def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documen
     own, most = settings.documents, settings.size.sequences
     less = data.shortened(train=most, held=most)
     return read_badly(less, jitter=own.jitter, shuffle=own.shuffle, seed=0)  # all seeds read the same documents
+
+
+def check_boxes(settings: DocumentsConfig, data: Documents) -> None:
+    """Raises DataError, naming the first, for a document of which no word has a box, where attention is to what is near
+    on the page."""
+    patterns = patterns_of(settings)
+    with said_of_data(data):
+        for _, document in data.all():
+            check_places(patterns, document, "choose documents.layout=text attention=sliding_window")
 
 
 def check_answers(task: str, data: Documents) -> None:
@@ -182,7 +194,6 @@ def pieces_of(settings: DocumentsConfig, reading: Reading, data: Documents, task
             for place, document in enumerate(documents):
                 targets = targets_of(task, outputs_of(task, data), document)
                 with said_of_data(data):
-                    how.check_places(document, "choose documents.layout=text attention=sliding_window")
                     chunks = how.chunks(document, targets)
                 parts[part] += [Piece(place, chunk) for chunk in chunks]
                 bar.update()
