@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,36 +31,49 @@ class Scale:
 
     word: the median height of their true word boxes. ink: the median of `ink_height` over forms. side: the longer side
     of the largest form. Boxes that a detector finds do not say how large the words of a form are: on forms of four
-    times the pixels R-FCN finds boxes as high as those of training. Raises TypeError and ValueError for what is not
-    above 0.
+    times the pixels R-FCN finds boxes as high as those of training. smallest: the longer side of the smallest training
+    form that `differs` from the others, as where training forms were of two scales; None where none does. Raises
+    TypeError and ValueError for what is not above 0.
     """
 
     word: float
     ink: float
     side: float
+    smallest: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("word", "ink", "side"):
+        for name in ("word", "ink", "side", *([] if self.smallest is None else ["smallest"])):
             number(name, getattr(self, name))
 
     @classmethod
     def of(cls, heights: Sequence[float], inks: Iterable[Tensor], side: float) -> Scale | None:
         """Returns the scale of forms whose words have such heights, some of which have such ink (height, width), and of
         which the largest has that longer side; None without a word, and without a part of ink that counts."""
-        parts = [part for ink in inks if (part := ink_height(ink)) is not None]
-        return cls(float(np.median(heights)), float(np.median(parts)), side) if len(heights) and parts else None
+        parts = [(part, float(max(ink.shape))) for ink in inks if (part := ink_height(ink)) is not None]
+        if not (len(heights) and parts):
+            return None
+        own = cls(float(np.median(heights)), float(np.median([part for part, _ in parts])), side)
+        others = [longer for part, longer in parts if longer < side and own.differs(part, longer)]
+        return replace(own, smallest=min(others, default=None))
+
+    def differs(self, height: float, side: float) -> bool:
+        """Returns whether a form with ink of that height and that longer side is of another scale than most training
+        forms: both are beyond a factor of `FACTOR`, in the same direction and within that factor of each other. So a
+        large logo or a small crop is not taken for another scale."""
+        factor, longer = height / self.ink, side / self.side
+        return not is_near(longer) and not is_near(factor) and is_near(factor / longer)
 
     def advice(self, ink: Tensor) -> str | None:
-        """Returns what is said of a form's ink (height, width) in [0, 1] where both its height and the longer side of
-        the form are beyond a factor of `FACTOR` of training, in the same direction and within that factor of each
-        other; else None. So a large logo or a small crop is not taken for another scale."""
+        """Returns what is said of a form's ink (height, width) in [0, 1] where the form `differs` from training forms;
+        else None. Nothing is said of a small form where training forms as small, to a factor of `FACTOR`, differed from
+        the others too."""
         side = float(max(ink.shape))
-        longer = side / self.side
-        if is_near(longer):
+        if is_near(side / self.side) or (self.smallest is not None and self.smallest / FACTOR <= side < self.side):
             return None
-        factor = (ink_height(ink) or self.ink) / self.ink
-        if is_near(factor) or not is_near(factor / longer):
+        height = ink_height(ink)
+        if height is None or not self.differs(height, side):
             return None
+        factor = height / self.ink
         what, times = ("smaller", factor) if factor > 1 else ("larger", 1 / factor)
         return (
             f"its ink is {factor:.2g} times as high as that of training forms, and its longer side has {side:g} pixels "

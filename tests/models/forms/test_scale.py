@@ -75,6 +75,22 @@ def test_what_is_beyond_a_factor_of_two_is_said(times: int, scale: Scale, said: 
     assert scale.advice(enlarged(times)) == said
 
 
+def test_forms_of_either_of_two_scales_of_training_are_not_said_and_those_of_a_third_are() -> None:
+    """Three forms at four times the pixels and one of the usual size, as where scans of 75 and 300 dpi are mixed."""
+    mixed = Scale.of([48, 48, 48, 12], [enlarged(4), enlarged(4), enlarged(4), enlarged(1)], 384)
+    alone = Scale.of([48, 48, 48], [enlarged(4)] * 3, 384)
+    assert (mixed, alone) == (Scale(48, 48, 384, smallest=96), Scale(48, 48, 384))
+    assert mixed is not None
+    assert alone is not None
+    assert alone.advice(enlarged(1)) is not None
+    for times in (1, 2, 4):
+        assert mixed.advice(enlarged(times)) is None
+    assert "4 times as high" in str(mixed.advice(enlarged(16)))
+    less = Scale.of([192, 192, 48], [enlarged(16), enlarged(16), enlarged(4)], 1536)
+    assert less is not None
+    assert "make the scan larger" in str(less.advice(enlarged(1)))
+
+
 def page(scale: int) -> Tensor:
     """Ten words of training on a page whose sides are so many times as long."""
     own = torch.zeros(100 * scale, 96 * scale)
