@@ -26,6 +26,7 @@ FILE = "answers.json"
 VERSION = 7  # of the simple models, raised where they answer otherwise
 ALPHAS, PENALTIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), (1.0, 10.0, 100.0)
 TRIED = 3  # passes over the words after which penalties of the tagger are compared
+TAGGERS = ("window tagger", "window tagger, layout")
 OTHER, JURISDICTION = "other", "jurisdiction"
 Answers = Mapping[str, Sequence[Any]]
 
@@ -58,9 +59,9 @@ def answers_of(task: str, data: Documents, *, kept: bool) -> Answers:
 def tagged_by_all(data: Documents) -> Answers:
     """Returns the tags of linear models of the words around a word, and where boxes are known of those around it on the
     page too."""
-    names = {"window tagger": False}
+    names = {TAGGERS[0]: False}
     if any(own.without_box < len(own.words) for own in data.parts["train"]):
-        names["window tagger, layout"] = True
+        names[TAGGERS[1]] = True
     return {name: best_tagger(data, layout=layout).tags(data.parts["test"]) for name, layout in names.items()}
 
 

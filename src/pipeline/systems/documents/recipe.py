@@ -22,9 +22,17 @@ from pipeline.settings.job import Job
 from pipeline.systems.documents.baselines import baselines_of
 from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.config import DocumentsConfig
+from pipeline.systems.documents.drawn import with_interval
 from pipeline.systems.documents.fitting import Fitted, fit, guessed_of
 from pipeline.systems.documents.load import Loaded, Read, load, prepare, unlearned, vocabulary_of
-from pipeline.systems.documents.report import log_attention, log_data, log_fitted, log_pictures, said
+from pipeline.systems.documents.report import (
+    log_attention,
+    log_data,
+    log_fitted,
+    log_pictures,
+    refuse_taken_kinds,
+    said,
+)
 from pipeline.systems.documents.scores import Scored, guessing_accuracy, guessing_loss, predictor_of, score_of_part
 
 WORDS = re.compile(r"[\w@]+")
@@ -98,14 +106,16 @@ def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scor
 def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> float:
     """Fits simple models, trains, evaluates and reports; returns the validation error."""
     with here.clock.stage("baselines"):  # before what takes hours, which a simple model that cannot be fitted would end
-        others = baselines_of(settings, loaded.data)
+        simple = baselines_of(settings, loaded.data)
+    task = settings.documents.task
     fitted = fit(settings, loaded, here)
     here.run.tags({"validation_error": repr(fitted.validation)})
     with here.clock.stage("evaluate"):
-        tested = tested_of(settings, loaded, fitted)
+        tested = with_interval(task, tested_of(settings, loaded, fitted))
+        others = {name: with_interval(task, own) for name, own in simple.items()}
     with here.clock.stage("report"):
-        log_fitted(here, fitted, tested, others, settings.documents.task, noise_of(settings))
-        log_pictures(here, tested, loaded.data, settings.documents.task)
+        log_fitted(here, fitted, tested, others, task, noise_of(settings))
+        log_pictures(here, tested, loaded.data, task)
         kept = keep(settings, job, loaded, fitted, here)
     here.close(said(tested, others, loaded.data) + kept, f"{tested.error:.4g} on the test part")
     return fitted.validation
@@ -149,6 +159,7 @@ def train(settings: DocumentsConfig, job: Job) -> float:
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         read = load(settings)
+    refuse_taken_kinds(settings.documents.task, read.data)
     tqdm.write(described(settings.documents.task, read.data))
     with clock.stage("tokenise"):
         vocabulary = vocabulary_of(settings, read)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pandas as pd
 
-from data.pages import Documents
+from data.pages import OUTSIDE, Documents
 from pipeline.compare.markdown import markdown_table
 from pipeline.host.devices import DTYPES
+from pipeline.host.errors import PipelineError
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
+from pipeline.systems.documents.baselines import TAGGERS
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.cost import costs_of, plans_table
+from pipeline.systems.documents.drawn import ENDS
 from pipeline.systems.documents.figures import confusion_figure
 from pipeline.systems.documents.fitting import Fitted
 from pipeline.systems.documents.load import Loaded, chunks_by_document, outputs_of
-from pipeline.systems.documents.scores import Scored, confusion_of, scores_by_length, worth_a_row
+from pipeline.systems.documents.scores import SCORES, Scored, confusion_of, scores_by_length, worth_a_row
 from pipeline.systems.documents.sight import sight_of
 from pipeline.systems.documents.tagged_page import page_figure, tagged_page
 
@@ -39,6 +43,25 @@ NAMED = {
     "test_accuracy": "accuracy", "test_macro_f1": "F1, each class alike", "test_mlm_loss": "nats a hidden token",
     "test_mlm_accuracy": "accuracy of hidden tokens",
 }  # fmt: skip
+
+NAMED |= {
+    f"test_{score}_{end}": f"{NAMED[f'test_{score}']}: {end.removeprefix('interval_')} end of its 95 % interval"
+    for score in SCORES.values() for end in ENDS
+}  # fmt: skip
+
+
+def refuse_taken_kinds(task: str, data: Documents) -> None:
+    """Raises PipelineError for a kind of entities that is called as the end of another metric of scores: of a simple
+    model, of a length of documents, or of an interval."""
+    simple = "|".join(map(marked, TAGGERS))
+    taken = re.compile(rf"(.*_)?({simple})|words_\d+_(\d+|more)|{'|'.join(ENDS)}")
+    kinds = {tag[2:] for tag in data.tags if tag != OUTSIDE} if task == "entities" else set()
+    for kind in sorted(kinds):
+        if taken.fullmatch(marked(kind)):
+            raise PipelineError(
+                f"documents.task=entities: {data.name} has entities of the kind {kind!r}, and another score's metric "
+                "has that name; give the kind another name"
+            )
 
 
 def log_data(here: Study, loaded: Loaded) -> None:

@@ -84,9 +84,14 @@ def of_most_pairs(table: Any) -> pd.DataFrame:
     return table[table["asked"].isin([0]) | (table["asked"] == most)]
 
 
+def is_of_several(table: Any) -> bool:
+    """Returns whether the rows of a table are of several data sets."""
+    return table["data"].nunique() > 1
+
+
 def with_data(table: Any, data: object, words: object) -> str:
     """Returns words with the data set before them, where the table has several."""
-    return f"{data}: {words}" if table["data"].nunique() > 1 else str(words)
+    return f"{data}: {words}" if is_of_several(table) else str(words)
 
 
 def place(label: str) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from pipeline.systems.experts.extra_tables import with_extra_tables
 from pipeline.systems.experts.figures import share_maps
 from pipeline.systems.experts.goals import goals_of
 from pipeline.systems.experts.job_files import tables_of
-from pipeline.systems.experts.labels import labelled
+from pipeline.systems.experts.labels import is_of_several, labelled, with_data
 from pipeline.systems.experts.scores import paired_bleu
 from pipeline.systems.experts.side_by_side import EXAMPLES, SAID, examples_of, said_of, side_by_side
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
@@ -91,12 +91,11 @@ def share_figures(shares: Any, title: str) -> dict[str, Any]:
     """Returns the shares of tasks by experts and by adapters, a figure for each data set, learned arm and kind."""
     if not len(shares):
         return {}
-    figures, several = {}, shares["data"].nunique() > 1
+    figures = {}
     for (data, arm, kind), own in shares[shares["arm"].isin(LEARNED)].groupby(["data", "arm", "kind"], sort=False):
-        words = (
-            f"{title}: {kind}s of {arm} by task{f', {data}' if several else ''}, test part, seed {own['seed'].iloc[0]}"
-        )
-        name = f"{kind}s_{arm.replace('+', '_')}" + (f"_{len(figures)}" if several else "")
+        what = with_data(shares, data, f"{kind}s of {arm} by task")
+        words = f"{title}: {what}, test part, seed {own['seed'].iloc[0]}"
+        name = f"{kind}s_{arm.replace('+', '_')}" + (f"_{len(figures)}" if is_of_several(shares) else "")
         figures[f"figures/{name}"] = share_maps(own, title=words, what=str(kind))
     return figures
 

@@ -53,6 +53,9 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     true, named, right = rows[["true", "named", "right"]].sum()
     assert metrics["evaluate/test_error"] == pytest.approx(1 - 2 * right / (true + named))
     assert metrics["evaluate/test_entity_f1"] == 1 - metrics["evaluate/test_error"]
+    low, high = (metrics[f"evaluate/test_entity_f1_interval_{end}"] for end in ("low", "high"))
+    assert 0 <= low <= metrics["evaluate/test_entity_f1"] <= high <= 1
+    assert "F1 of entities, strict: low end of its 95 % interval" in tags["mlflow.note.content"]
     assert {"evaluate/test_error_window_tagger", "evaluate/test_error_window_tagger_layout"} <= set(metrics)
     assert set(table(run, "baselines.csv")["baseline"]) == {"window tagger", "window tagger, layout"}
     ahead = "The network is behind a simple model, window tagger: test error "  # trained for two epochs alone

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from data.documents.generator import SyntheticDocuments
+from pipeline.compare.bootstrap import drawn_weights
+from pipeline.host.errors import PipelineError
 from pipeline.job.curve import EpochRow, Progress
 from pipeline.job.curve_report import curve_figure, curve_table
 from pipeline.systems.documents.comparison import columns
-from pipeline.systems.documents.report import LABELS, behind
+from pipeline.systems.documents.drawn import with_interval
+from pipeline.systems.documents.report import LABELS, behind, refuse_taken_kinds
 from pipeline.systems.documents.scores import Scored, guessing_accuracy, scores_by_length
 
 
@@ -29,6 +35,50 @@ def test_the_best_simple_model_that_is_ahead_is_named_with_both_errors() -> None
 @pytest.mark.parametrize("others", [{}, {"majority": scored(0.5)}, {"majority": scored(0.6)}])
 def test_a_network_that_no_simple_model_is_ahead_of_is_told_nothing(others: dict[str, Scored]) -> None:
     assert behind(scored(0.5), others) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["window_tagger", "Window tagger layout", "a_window_tagger", "words_0_511", "interval_low"]
+)
+def test_a_kind_of_entities_that_is_called_as_another_metric_is_refused(kind: str) -> None:
+    made = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
+    data = replace(made, tags=(*made.tags, f"B-{kind}", f"I-{kind}"))
+    with pytest.raises(PipelineError, match=rf"entities of the kind '{kind}', .*; give the kind another name$"):
+        refuse_taken_kinds("entities", data)
+    refuse_taken_kinds("classes", data)
+    refuse_taken_kinds("entities", made)
+    refuse_taken_kinds("entities", replace(made, tags=(*made.tags, "B-majority", "I-majority")))
+
+
+@pytest.mark.parametrize(
+    ("task", "score", "sums"),
+    [
+        ("entities", "entity_f1", {"true": [4, 2, 3, 0], "named": [3, 2, 5, 0], "right": [2, 2, 1, 0]}),
+        ("classes", "accuracy", {"documents": [1, 1, 1, 1], "right": [1, 0, 1, 1]}),
+        ("mlm", "mlm_loss", {"tokens": [5, 9, 2, 4], "nats": [10.0, 12.0, 1.0, 20.0]}),
+    ],
+)
+def test_the_score_of_a_run_has_an_interval_over_documents(task: str, score: str, sums: dict[str, list[float]]) -> None:
+    """As by one loop over bootstrap samples, each of documents that are drawn one by one as often as they count."""
+    rows = pd.DataFrame(sums)
+    own = with_interval(task, Scored(0.5, rows, {"log_loss": 1.0}, pd.DataFrame()))
+    found = []
+    for weights in next(drawn_weights(len(rows))):
+        drawn = rows.loc[[place for place, times in enumerate(weights) for _ in range(int(times))]].sum()
+        first, *others = drawn
+        if task == "entities":
+            found.append(2 * others[1] / (first + others[0]) if first + others[0] else np.nan)
+        else:
+            found.append(others[0] / first)
+    low, high = np.nanquantile(found, [0.025, 0.975])
+    assert own.scores == pytest.approx({"log_loss": 1.0, f"{score}_interval_low": low, f"{score}_interval_high": high})
+    assert low < high
+
+
+def test_one_document_and_documents_without_an_entity_have_no_interval() -> None:
+    for rows in ({"true": [2], "named": [1], "right": [1]}, {"true": [0, 0], "named": [0, 0], "right": [0, 0]}):
+        one = Scored(0.5, pd.DataFrame(rows), {}, pd.DataFrame())
+        assert with_interval("entities", one) is one
 
 
 def test_documents_of_each_length_are_scored_apart() -> None:
