@@ -80,7 +80,8 @@ def longest_scored(evaluation: Evaluation, intervals: Intervals | None) -> int |
     tested = [
         horizon for horizon in evaluation.squared[evaluation.main] if np.isfinite(evaluation.mse(horizon=horizon))
     ]
-    calibrated = [] if intervals is None else 1 + np.flatnonzero(np.isfinite(intervals.radii).any((0, 2)))
+    known = [] if intervals is None else np.isfinite(intervals.radii).any((0, 2)).tolist()
+    calibrated = [horizon for horizon, finite in enumerate(known, 1) if finite]
     return max([*tested, *calibrated], default=None)
 
 
