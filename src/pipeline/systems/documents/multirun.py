@@ -23,8 +23,7 @@ from pipeline.systems.documents.figures import errors_by_length, errors_by_most
 from pipeline.systems.documents.labels import SETS, labelled, most_tokens, of_simple, parts_of, without_most
 from pipeline.systems.documents.report import BASELINES, BY_DOCUMENT
 from pipeline.systems.documents.scores import LEAST_WORDS, SUMS
-from pipeline.tracking.artifacts import fetched
-from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.artifacts import read_by_run
 
 NOISE = re.compile(r"\bjitter [\d.]+|\bshuffled\b")  # in the name of an arm that reads documents worse than they are
 NO_SEED = -1  # of a simple model
@@ -47,13 +46,12 @@ CAPTION = (
 
 def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
     """Returns what the parent shows of its jobs: tables, a figure, and words about them."""
-    with scratch_folder() as scratch:
-        parts = [
-            sums_in(path).assign(run_id=str(run))
-            for run in jobs["run_id"]
-            for file in (BY_DOCUMENT, BASELINES)
-            if (path := fetched(client, str(run), file, scratch)) is not None
-        ]
+    parts = [
+        sums.assign(run_id=run)
+        for job in jobs["run_id"]
+        for file in (BY_DOCUMENT, BASELINES)
+        for run, sums in read_by_run(client, [job], file, sums_in)
+    ]
     return summary_of(jobs, pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), title)
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 from mlflow.tracking import MlflowClient
 
 from pipeline.systems.experts.figures import cosine_maps
-from pipeline.systems.experts.job_files import tables_of
 from pipeline.systems.experts.labels import asked_pairs, of_most_pairs, with_data
+from pipeline.tracking.artifacts import tables_by_run
 
 EMBEDDINGS = "embeddings.csv"
 READ: Any = {"dtype": {"task": str}, "keep_default_na": False, "na_values": [""]}  # a cosine may be missing, no name
@@ -17,7 +17,7 @@ READ: Any = {"dtype": {"task": str}, "keep_default_na": False, "na_values": [""]
 
 def embeddings_of(client: MlflowClient, jobs: Any) -> pd.DataFrame:
     """Returns the table of `mean_cosines` of those jobs that logged cosines; an empty one where none did."""
-    return mean_cosines(jobs, tables_of(client, jobs["run_id"], EMBEDDINGS, **READ))
+    return mean_cosines(jobs, dict(tables_by_run(client, jobs["run_id"], EMBEDDINGS, **READ)))
 
 
 def mean_cosines(jobs: Any, found: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -17,12 +17,12 @@ from pipeline.systems.experts.embeddings import EMBEDDINGS, embeddings_of
 from pipeline.systems.experts.extra_tables import with_extra_tables
 from pipeline.systems.experts.figures import share_maps
 from pipeline.systems.experts.goals import goals_of
-from pipeline.systems.experts.job_files import tables_of
 from pipeline.systems.experts.labels import is_of_several, labelled, with_data
 from pipeline.systems.experts.scores import paired_bleu
 from pipeline.systems.experts.side_by_side import EXAMPLES, SAID, examples_of, said_of, side_by_side
 from pipeline.systems.experts.tables import by_task, fewshot_of, means_of, thesis_of
 from pipeline.systems.experts.words import page
+from pipeline.tracking.artifacts import tables_by_run
 
 TRANSLATIONS, PAIRS, SHARES = "translations.csv", "pairs.csv", "shares.csv"
 LEARNED = ("token", "sentence", "dense+dynamic", "token+dynamic", "token+shared")  # arms whose shares are drawn
@@ -63,8 +63,8 @@ def summary_of(jobs: pd.DataFrame, paired: pd.DataFrame, bleu: pd.DataFrame, tit
 
 def translations_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Returns the translations of the test part by run, of the jobs that logged them."""
-    every: Any = tables_of(client, jobs["run_id"], TRANSLATIONS, keep_default_na=False, dtype=WORDS)
-    return {run: table[table["part"] == "test"] for run, table in every.items()}
+    every: Any = tables_by_run(client, jobs["run_id"], TRANSLATIONS, keep_default_na=False, dtype=WORDS)
+    return {run: table[table["part"] == "test"] for run, table in every}
 
 
 def first_table(client: MlflowClient, jobs: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def shares_of(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
 
 def one_below_the_other(client: MlflowClient, jobs: Any, name: str, told: list[str]) -> pd.DataFrame:
     """Returns the tables of that name of the jobs that logged one. told: columns of jobs that stand in it too."""
-    found = tables_of(client, jobs["run_id"], name)
+    found = dict(tables_by_run(client, jobs["run_id"], name))
     own = jobs[jobs["run_id"].isin(list(found))].to_dict("records")
     tables = [found[str(job["run_id"])].assign(**{column: job[column] for column in told}) for job in own]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,7 @@ from pipeline.systems.forms.reading import multirun as reading
 from pipeline.systems.forms.recognition import multirun as recognition
 from pipeline.systems.forms.segmentation import multirun as segmentation
 from pipeline.systems.forms.writers import WRITER
-from pipeline.tracking.artifacts import fetched
-from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.artifacts import read_by_run
 
 STAGES = {"segmentation": segmentation, "recognition": recognition, "pipeline": reading}
 NAMES = {WRITER: str}  # as they are written: 01 and 1 are two writers, and NA is one
@@ -41,14 +41,13 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
         return Summary({}, {}, SEVERAL)
     every, jobs = jobs, labelled(jobs)
     own = STAGES[jobs["stage"].iloc[0]]
-    with scratch_folder() as scratch:
-        files = {
-            file: joined([
-                rows_in(path, columns).assign(run_id=str(run)) for run in jobs["run_id"]
-                if (path := fetched(client, str(run), file, scratch)) is not None
-            ])
-            for file, columns in own.FILES.items()
-        }  # fmt: skip
+    files = {
+        file: joined([
+            rows.assign(run_id=run)
+            for run, rows in read_by_run(client, jobs["run_id"], file, partial(rows_in, columns=columns))
+        ])
+        for file, columns in own.FILES.items()
+    }  # fmt: skip
     return summary_of(own, every, jobs, files, title)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +12,7 @@ from mlflow.tracking import MlflowClient
 
 from pipeline.systems.mctn import figures
 from pipeline.systems.mctn.joint import Encodings
-from pipeline.tracking.artifacts import fetched
-from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.artifacts import read_by_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,13 +42,12 @@ def in_order(jobs: pd.DataFrame) -> pd.DataFrame:
 
 def encodings_of(client: MlflowClient, jobs: Any) -> dict[str, Encodings]:
     """Returns the encodings of the first `MOST_PANELS` arms that logged some, by arm."""
-    found = dict[str, Encodings]()
-    with scratch_folder() as scratch:
-        for job in jobs.to_dict("records"):
-            if len(found) == MOST_PANELS:
-                break
-            path = fetched(client, str(job["run_id"]), ENCODINGS, scratch)
-            if path is not None:
-                with np.load(path, allow_pickle=False) as arrays:
-                    found[str(job["arm"])] = Encodings.of(arrays)
-    return found
+    arms = dict(zip(jobs["run_id"], jobs["arm"], strict=True))
+    found = islice(read_by_run(client, jobs["run_id"], ENCODINGS, read_encodings), MOST_PANELS)
+    return {str(arms[run]): encodings for run, encodings in found}
+
+
+def read_encodings(file: Path) -> Encodings:
+    """Returns the encodings that a job logged as a file."""
+    with np.load(file, allow_pickle=False) as arrays:
+        return Encodings.of(arrays)

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 from mlflow.tracking import MlflowClient
 
-from data.files.exact_numbers import EXACT
 from pipeline.compare.words import Summary
 from pipeline.systems.mctn.arm_figure import error_by_arm
 from pipeline.systems.mctn.by_video import are_of_one_draw, mean_over_jobs, row_of, sums_by_group
@@ -19,8 +18,7 @@ from pipeline.systems.mctn.joint import separations_of
 from pipeline.systems.mctn.labels import labelled, plan
 from pipeline.systems.mctn.tables import means_of, thesis_of
 from pipeline.systems.mctn.words import page
-from pipeline.tracking.artifacts import fetched
-from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.artifacts import tables_by_run
 
 PREDICTIONS = "predictions.csv"
 
@@ -46,14 +44,9 @@ def summary_of(jobs: pd.DataFrame, accuracy: pd.DataFrame, title: str) -> Summar
 
 def predictions_of(client: MlflowClient, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Returns the sums of each group by run, of the jobs that logged their predictions."""
-    found = {}
-    with scratch_folder() as scratch:
-        for job in jobs.to_dict("records"):
-            run = str(job["run_id"])
-            path = fetched(client, run, PREDICTIONS, scratch)
-            if path is not None:
-                found[run] = sums_by_group(pd.read_csv(path, **EXACT), str(job["positive_from"]))
-    return found
+    positive = dict(zip(jobs["run_id"], jobs["positive_from"], strict=True))
+    tables = tables_by_run(client, jobs["run_id"], PREDICTIONS)
+    return {run: sums_by_group(table, str(positive[run])) for run, table in tables}
 
 
 def accuracy_of(jobs: Any, counted: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -19,8 +19,7 @@ from pipeline.systems.ssgp.checks import LEAST_PICTURE
 from pipeline.systems.ssgp.config import SsgpConfig
 from pipeline.systems.ssgp.curves import StandardisedPoints
 from pipeline.systems.ssgp.inputs import mark_of
-from pipeline.tracking.artifacts import fetched
-from pipeline.tracking.run import scratch_folder
+from pipeline.tracking.artifacts import tables_by_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,9 +104,5 @@ def log_clusters(settings: SsgpConfig, given: StandardisedPoints, changed: Stand
 def clusters_of(client: MlflowClient, jobs: pd.DataFrame) -> pd.DataFrame:
     """Returns the table of the first of the jobs that has one; its autoencoder is that of the first seed. The table is
     empty where no job has one."""
-    for run in jobs["run_id"]:
-        with scratch_folder() as scratch:
-            path = fetched(client, str(run), CLUSTERS, scratch)
-            if path is not None:
-                return pd.read_csv(path, **EXACT)
-    return pd.DataFrame()
+    tables = (table for _, table in tables_by_run(client, jobs["run_id"], CLUSTERS))
+    return next(tables, pd.DataFrame())
