@@ -12,6 +12,7 @@ from pipeline.host.errors import PipelineError
 HOURS = 24  # rows of the test part that are one place, a day, where nothing says how many there are
 
 LARGEST = 1e300
+EVALUATE = "evaluate/"  # what the metrics of an evaluation begin with
 RESUMED = "resumed"  # a tag: "true" of a run that was stopped and gone on with
 STABLE = "stable_horizon_"  # what columns of jobs begin with that say whether their forecasts so far ahead are of use
 
@@ -19,6 +20,15 @@ STABLE = "stable_horizon_"  # what columns of jobs begin with that say whether t
 def stored_error(value: float) -> float:
     """Returns infinity for what the store keeps as the largest double (it has no infinity) and for NaN."""
     return value if abs(value) < LARGEST else math.inf
+
+
+def other_scores(run: Any, error: str) -> dict[str, object]:
+    """Returns every number of a run's evaluation but that error, the metric that it is compared by, by its name
+    without `EVALUATE`; the seconds of the evaluation are no score."""
+    metrics = run.data.metrics
+    scores = {name: stored_error(metrics[name]) for name in metrics if name.startswith(EVALUATE) and name != error}
+    scores.pop(f"{EVALUATE}seconds", None)
+    return {name.removeprefix(EVALUATE): value for name, value in scores.items()}
 
 
 def training_seconds(run: Any, stages: Collection[str]) -> float:

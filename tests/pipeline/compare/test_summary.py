@@ -20,8 +20,7 @@ from models.forecasting.filtering import MaskedSequences, filter_sequences
 from models.forecasting.horizons import horizon_errors
 from models.forecasting.readout import FittedReadout
 from pipeline.compare import figures
-from pipeline.compare.comparison import Comparison
-from pipeline.compare.jobs import stored_error
+from pipeline.compare.comparison import Comparison, other_scores, stored_error
 from pipeline.compare.summary import kept_up, summarise
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
@@ -222,6 +221,13 @@ def test_a_curve_that_ended_early_stays_where_it_ended_and_keeps_its_gaps() -> N
 @pytest.mark.parametrize(("value", "kept"), [(0.5, 0.5), (1.7976931348623157e308, math.inf), (math.nan, math.inf)])
 def test_errors_as_the_store_keeps_them(value: float, kept: float) -> None:
     assert stored_error(value) == kept
+
+
+def test_tables_have_every_number_of_an_evaluation_but_the_error_and_the_seconds() -> None:
+    metrics = {"evaluate/test_b": 2.0, "evaluate/test_error": 1.0, "fit/loss": 3.0, "evaluate/seconds": 4.0,
+               "evaluate/test_a": 1.7976931348623157e308}  # fmt: skip
+    run = SimpleNamespace(data=SimpleNamespace(metrics=metrics))
+    assert list(other_scores(run, "evaluate/test_error").items()) == [("test_b", 2.0), ("test_a", math.inf)]
 
 
 def noise() -> Dataset:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error, training_seconds
+from pipeline.compare.comparison import Comparison, other_scores, training_seconds
 
-ERROR, EVALUATE, ATTENTION = "evaluate/test_error", "evaluate/", "attention/"
+ERROR, ATTENTION = "evaluate/test_error", "attention/"
 SIMPLE = "test_error_"  # begins the names of the errors of simple models
 TAGS = ("arm", "task", "cue")
 
@@ -15,9 +15,7 @@ def columns(run: Any) -> dict[str, object]:
     """Returns what tables say of a finished run beside its error: every number of its evaluation among it, but of
     simple models their errors alone."""
     tags, metrics = run.data.tags, run.data.metrics
-    scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
-    own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}
-    own.pop("seconds", None)
+    own = other_scores(run, ERROR)
     simple = tuple(f"_{name.removeprefix(SIMPLE)}" for name in own if name.startswith(SIMPLE))
     own = {name: value for name, value in own.items() if name.startswith(SIMPLE) or not name.endswith(simple)}
     own |= {name.removeprefix(ATTENTION): value for name, value in metrics.items() if name.startswith(ATTENTION)}

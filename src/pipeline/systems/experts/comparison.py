@@ -5,18 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error, training_seconds
+from pipeline.compare.comparison import Comparison, other_scores, training_seconds
 
-ERROR, EVALUATE, DATA = "evaluate/test_error", "evaluate/", "data/"
+ERROR, DATA = "evaluate/test_error", "data/"
 TAGS = ("arm", "tag", "tasks", "low", "adapt")
 
 
 def columns(run: Any) -> dict[str, object]:
     """Returns what tables say of a finished run beside its error: every number of its evaluation among it."""
     tags, metrics = run.data.tags, run.data.metrics
-    scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
-    own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}
-    own.pop("seconds", None)
+    own = other_scores(run, ERROR)
     own |= {name.removeprefix(DATA): value for name, value in metrics.items() if name.startswith(f"{DATA}pairs_")}
     return {
         **{name: tags[name] for name in TAGS},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error, training_seconds
+from pipeline.compare.comparison import Comparison, other_scores, training_seconds
 
-ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
+ERROR = "evaluate/test_error"
 TAGS = ("arm", "stage", "scored", "augment")
 EDGES = "reader.edges"  # a tag: where the edges of found words were taken to be
 TRAINED = ("detector", "refiner", "recogniser")  # stages
@@ -15,16 +15,13 @@ TRAINED = ("detector", "refiner", "recogniser")  # stages
 def columns(run: Any) -> dict[str, object]:
     """Returns what tables say of a finished run beside its error: every number of its evaluation among it."""
     tags, metrics = run.data.tags, run.data.metrics
-    scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
-    own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}
-    own.pop("seconds", None)
     return {
         **{name: tags[name] for name in TAGS},
         "model": tags.get("model", ""),  # runs of older versions have none
         "edges": tags.get(EDGES, ""),  # nor that; neither have runs that find no words
         "parameters": int(metrics["model/parameters"]),
         "seconds": training_seconds(run, TRAINED),
-        **own,
+        **other_scores(run, ERROR),
     }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.compare.comparison import Comparison, stored_error, training_seconds
+from pipeline.compare.comparison import Comparison, other_scores, training_seconds
 
-ERROR, EVALUATE = "evaluate/test_error", "evaluate/"
+ERROR = "evaluate/test_error"
 TAGS = ("arm", "read", "label_kind", "positive_from")
 
 
@@ -14,9 +14,6 @@ def columns(run: Any) -> dict[str, object]:
     """Returns what tables say of a finished run beside its error, every number of its evaluation included: values by
     the names of columns."""
     tags, parameters, metrics = run.data.tags, run.data.params, run.data.metrics
-    scores = {name: value for name, value in metrics.items() if name.startswith(EVALUATE)}
-    own = {name.removeprefix(EVALUATE): stored_error(value) for name, value in scores.items() if name != ERROR}
-    own.pop("seconds", None)
     return {
         **{name: tags[name] for name in TAGS},
         "contaminated": tags["contaminated"] == "true",
@@ -29,7 +26,7 @@ def columns(run: Any) -> dict[str, object]:
         "parameters": int(metrics["model/parameters"]),
         "parameters_at_test": int(metrics["model/parameters_at_test"]),
         "seconds": training_seconds(run, ("fit",)),
-        **own,
+        **other_scores(run, ERROR),
     }
 
 
