@@ -158,6 +158,14 @@ def settings_in(varied: str) -> list[str]:
     return [part for part in SETTING.split(varied) if part]
 
 
+def varied_settings(jobs: Any) -> list[list[str]]:
+    """Returns what `settings_in` finds in the column `varied` of each job; tables may have no such column, and files
+    hold nothing where nothing was varied."""
+    if "varied" not in jobs:
+        return [[] for _ in range(len(jobs))]
+    return [settings_in(str(text)) for text in jobs["varied"].fillna("")]
+
+
 def apart(groups: Iterable[str], words: Sequence[list[str]]) -> list[list[str]]:
     """Returns the words of each job that not all jobs of its group have. groups: of each job."""
     jobs, common = list(zip(groups, words, strict=True)), dict[str, set[str]]()

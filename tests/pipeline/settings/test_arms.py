@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from logged import table
-from pipeline.compare.arms import arm_of, base, given, plain, settings_in, short, swept_values, varied
+from pipeline.compare.arms import (
+    arm_of,
+    base,
+    given,
+    plain,
+    settings_in,
+    short,
+    swept_values,
+    varied,
+    varied_settings,
+)
 from pipeline.compare.summary import aligned
 from pipeline.host.errors import PipelineError
 from pipeline.multirun import checks
@@ -186,6 +197,13 @@ def test_settings_that_were_varied_are_told_apart_again() -> None:
         "data.languages=[de, fr]", "fit.epochs=2", "a/b@c=d"
     ]  # fmt: skip
     assert settings_in("") == []
+
+
+def test_jobs_of_a_table_have_the_settings_that_its_column_names_if_it_has_one() -> None:
+    jobs = pd.DataFrame({"arm": ["a", "b", "c"]}, index=[2, 0, 1])
+    assert varied_settings(jobs) == [[], [], []]
+    jobs["varied"] = ["fit.epochs=2, a/b@c=d", "", float("nan")]
+    assert varied_settings(jobs) == [["fit.epochs=2", "a/b@c=d"], [], []]
 
 
 def test_a_label_is_an_arm_or_data_and_their_settings_in_short() -> None:

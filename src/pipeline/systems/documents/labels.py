@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pipeline.compare.arms import apart, settings_in
+from pipeline.compare.arms import apart, settings_in, varied_settings
 
 WORDS = re.compile(
     r"(?P<pattern>.+?)(?P<noise>( jitter \d+)?( shuffled)?)(?P<most>( @\d+)?)(?P<encoder>( base| large)?)"
@@ -72,8 +72,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
     """Returns the jobs with settings that alone tell them apart within their arm behind its name; settings of the data
     that differ among its jobs stand behind the name of the data. So do those of the vocabulary where hidden tokens are
     guessed, as nats of unlike tokens are not compared."""
-    varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
-    told = [settings_in(str(text)) for text in varied]
+    told = varied_settings(jobs)
     fronts = [("data.", *VOCABULARY) if task == "mlm" else ("data.",) for task in jobs["task"]]
     both = list(zip(told, fronts, strict=True))
     data = apart(jobs["data"], [[own for own in each if own.startswith(of) and CUE not in own] for each, of in both])

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from models.experts.arms import ADAPTERS, ROUTERS
-from pipeline.compare.arms import base, settings_in, short
+from pipeline.compare.arms import base, short, varied_settings
 from pipeline.systems.experts.arms import idle, parts_of
 
 PAIRS = re.compile(r" pairs=\d+( \(asked \d+\))?(?= |$)")
@@ -22,8 +22,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
     for those that are idle in it; `fewshot.pairs` is what there was of it. `vocabulary.pieces` stands with the data, as
     nats of unlike pieces are not compared. Arms stand in the order of routers and adapters. The seed of the data is
     left out where it is that of the job in all jobs on them."""
-    varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
-    found = [settings_in(str(text)) for text in varied]
+    found = varied_settings(jobs)
     dropped = seeds_are_one(jobs, found)
     data = [[own for own in each if own.startswith(OF_DATA) and not (drop and own.startswith(SEED))]
             for each, drop in zip(found, dropped, strict=True)]  # fmt: skip

@@ -8,7 +8,7 @@ import pandas as pd
 
 from models.mctn.arms import ARMS, Plan, plan_of
 from models.mctn.baselines import NAMES
-from pipeline.compare.arms import base, settings_in, short
+from pipeline.compare.arms import base, short, varied_settings
 from pipeline.systems.mctn.defaults import chosen, is_default
 
 FOLD, PARTITION, DATA = "data.fold=", "data.seed=", "data."
@@ -21,8 +21,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
     fold of a cross-validation in the seed, with the seed of its partition where folds are drawn several times. A
     setting that is `idle` in an arm is not in its name. Arms stand in the order of the thesis. The column `default`
     says whether all settings in the name of an arm are those of its experiment."""
-    varied = jobs["varied"].fillna("") if "varied" in jobs else pd.Series("", index=jobs.index)
-    found = [settings_in(str(text)) for text in varied]
+    found = varied_settings(jobs)
     data = [[own for own in each if own.startswith(DATA) and not own.startswith(of_folds(each))] for each in found]
     others = [
         [own for own in each if not own.startswith(DATA) and not idle(arm, own)]
