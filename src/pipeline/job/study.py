@@ -88,11 +88,12 @@ class Named(NamedTuple):
     """Holds what a recipe says of a run: words that its name has between data and seed, and tags beside those of all
     recipes.
 
+    experiment: what the name begins with; "" stands for the choice of +experiment=, without one for the recipe.
     group: of the runs in the store, where `tracking.experiment` does not say it and it is not the experiment.
     passed_over, content: as `RunRequest` has them.
     """
 
-    experiment: str
+    experiment: str = ""
     group: str = ""
     words: Sequence[str] = ()
     tags: Mapping[str, str] = MappingProxyType({})
@@ -104,6 +105,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
     """Returns what the run of a job is opened with. The run's name is experiment, data, words, seed and the job's
     label; in a multirun it has what the multirun varies too."""
     experiment, group, words, tags, passed_over, content = named
+    experiment = experiment or str(job.choices.get("experiment") or settings.recipe)
     own = None if job.multirun else settings.run_name  # in a multirun, run_name is the parent's
     varied = words_varied(job.overrides, settings.tracking.varied, words)
     parts = [
@@ -151,8 +153,7 @@ def study(
     Raises FinishedBefore in a multirun where this job has finished, or another that comes to the same, and as
     `open_run` does.
     """
-    named = named or Named(str(job.choices.get("experiment") or settings.recipe))
-    request = run_request(settings, job, data, device, named)
+    request = run_request(settings, job, data, device, named or Named())
     parent = settings.tracking.parent
     with one_at_a_time(f"{parent[:8]}{request.mark}") if parent and request.passed_over else nullcontext():
         before = finished_before(settings.tracking, request, resume=settings.resume, requeued=job.requeued)

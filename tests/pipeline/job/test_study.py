@@ -15,11 +15,14 @@ from pipeline.tracking.run_request import RunRequest
 CPU = torch.device("cpu")
 
 
-def request(*, stand_in: bool = False, run_name: str | None = None, multirun: bool = False, **more: Any) -> RunRequest:
+def request(
+    experiment: str = "mocap", *, stand_in: bool = False, run_name: str | None = None, multirun: bool = False,
+    chosen: str | None = "own", **more: Any,
+) -> RunRequest:  # fmt: skip
     data: Any = SimpleNamespace(name="walk", source="cmu", stand_in=stand_in, checksum="c")
-    job = Job({}, ["seed=3"], 2, multirun, label="trial1")
+    job = Job({"experiment": chosen}, ["seed=3"], 2, multirun, label="trial1")
     settings = TraceConfig(recipe="trace", seed=3, run_name=run_name)
-    return run_request(settings, job, data, CPU, Named("mocap", **more))
+    return run_request(settings, job, data, CPU, Named(experiment, **more))
 
 
 def test_a_run_is_named_by_what_it_is_and_a_persons_name_wins_but_in_a_multirun() -> None:
@@ -27,6 +30,12 @@ def test_a_run_is_named_by_what_it_is_and_a_persons_name_wins_but_in_a_multirun(
     assert request(stand_in=True).name == "STAND-IN-mocap-walk-seed3-trial1"
     assert request(run_name="mine").name == "mine"
     assert request(run_name="mine", multirun=True).name == "mocap-walk-seed3-trial1"
+
+
+def test_a_run_whose_recipe_names_no_experiment_has_the_chosen_one_else_its_recipe() -> None:
+    chosen, without = request(""), request("", chosen=None)
+    assert (chosen.name, chosen.experiment, chosen.tags["experiment"]) == ("own-walk-seed3-trial1", "own", "own")
+    assert (without.name, without.experiment) == ("trace-walk-seed3-trial1", "trace")
 
 
 def test_tags_of_a_recipe_are_added_to_those_of_all() -> None:

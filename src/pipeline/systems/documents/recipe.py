@@ -88,10 +88,9 @@ def names_of_run(settings: DocumentsConfig, job: Job, read: Read, vocabulary: Vo
     """Returns what the run is called and tagged with, and what other data that hidden words are learned from have."""
     arm, cue = arm_of(settings, job), str(settings.data.get("cue", "")) if isinstance(settings.data, dict) else ""
     tags = {"arm": arm, "task": settings.documents.task, "cue": cue, MEASURED: measured(settings, vocabulary)}
-    experiment = str(job.choices.get("experiment") or settings.recipe)
     content = "" if read.guessed.checksum == read.data.checksum else read.guessed.checksum
     words = ["-".join(WORDS.findall(arm)), *([cue] if cue else [])]
-    return Named(experiment, words=words, tags=tags, content=content)
+    return Named(words=words, tags=tags, content=content)
 
 
 def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scored:

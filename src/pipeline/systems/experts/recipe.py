@@ -29,7 +29,7 @@ from pipeline.systems.experts.validation import Validation
 from pipeline.tracking.run_request import fingerprint
 
 
-def names_of_run(settings: ExpertsConfig, job: Job, data: TextPairs, vocabulary: Vocabulary) -> Named:
+def names_of_run(settings: ExpertsConfig, data: TextPairs, vocabulary: Vocabulary) -> Named:
     """Returns what the run is called and tagged with."""
     own = settings.experts
     names, low = [task.name for task in data.tasks], low_resource(data)
@@ -38,8 +38,7 @@ def names_of_run(settings: ExpertsConfig, job: Job, data: TextPairs, vocabulary:
     adapt, pairs = (shots.adapt, shots_of(settings, data)) if shots.languages else ("", 0)
     tags |= {"adapt": adapt, "shots": str(pairs), "asked": str(shots.pairs if shots.languages else 0)}
     tags[MEASURED] = of_vocabulary(vocabulary.digest)
-    experiment = str(job.choices.get("experiment") or settings.recipe)
-    return Named(experiment, words=[own.arm], tags=tags, passed_over=passed_over(settings))
+    return Named(words=[own.arm], tags=tags, passed_over=passed_over(settings))
 
 
 def passed_over(settings: ExpertsConfig) -> tuple[str, ...]:
@@ -115,7 +114,7 @@ def train(settings: ExpertsConfig, job: Job) -> float:
         vocabulary = vocabulary_of(settings, base or data, data.tasks)
         loaded = Loaded(data, vocabulary, encoded(settings, data, vocabulary), device)
     tqdm.write(f"{data.name}: {said_of_pairs(loaded.encoded.parts['train'].count, len(data.tasks))}")
-    with study(settings, job, data, device, clock, names_of_run(settings, job, data, vocabulary)) as here:
+    with study(settings, job, data, device, clock, names_of_run(settings, data, vocabulary)) as here:
         refuse_another(vocabulary, here.folder)
         log_pairs(here, data, loaded.encoded)
         return stages(settings, loaded, base, here)

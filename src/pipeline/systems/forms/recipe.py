@@ -96,11 +96,11 @@ def names_of_run(settings: FormsConfig, job: Job, unit: str) -> Named:
     arm, own = arm_of(settings, job), settings.forms
     tags = {"arm": arm, "stage": own.stage, "scored": own.scored, "augment": own.augment,
             "model": model_of(settings, job), MEASURED: measured(settings)}  # fmt: skip
-    name, words = str(job.choices.get("experiment") or settings.recipe), ["-".join(WORDS.findall(arm))]
+    words = ["-".join(WORDS.findall(arm))]
     idle = passed_over(settings, unit)
     known = "" if own.vocabulary is None else repr(read_vocabulary(own.vocabulary, where="forms.vocabulary"))
     start = "" if "recogniser" in idle else start_digest(settings)
-    return Named(name, words=words, tags=tags, passed_over=idle, content=known + start)
+    return Named(words=words, tags=tags, passed_over=idle, content=known + start)
 
 
 def passed_over(settings: FormsConfig, unit: str) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def passed_over(settings: MctnConfig, roles: Roles) -> tuple[str, ...]:
     return ("seed", "fit", "dtype", *own) if roles.plan is None else tuple(own)
 
 
-def names_of_run(settings: MctnConfig, job: Job, loaded: Loaded) -> Named:
+def names_of_run(settings: MctnConfig, loaded: Loaded) -> Named:
     """Returns what the run is called and tagged with."""
     data, _, roles = loaded
     tags = {
@@ -65,8 +65,7 @@ def names_of_run(settings: MctnConfig, job: Job, loaded: Loaded) -> Named:
         "contaminated": str(not data.contaminated.isdisjoint(roles.sources)).lower(),
         "positive_from": repr(data.positive_from) if data.label_kind == "score" else "",
     }  # fmt: skip
-    experiment = str(job.choices.get("experiment") or settings.recipe)
-    return Named(experiment, words=[settings.mctn.arm], tags=tags, passed_over=passed_over(settings, roles))
+    return Named(words=[settings.mctn.arm], tags=tags, passed_over=passed_over(settings, roles))
 
 
 def network_stages(settings: MctnConfig, job: Job, loaded: Loaded, here: Study) -> float:
@@ -121,7 +120,7 @@ def train(settings: MctnConfig, job: Job) -> float:
         loaded = load(settings)
     data = loaded.data
     tqdm.write(f"{data.name}: {len(data.train)} training samples, {len(data.test)} for test")
-    with study(settings, job, data, device, clock, names_of_run(settings, job, loaded)) as here:
+    with study(settings, job, data, device, clock, names_of_run(settings, loaded)) as here:
         log_samples(here, data)
         if loaded.roles.plan is None:
             return baseline_stages(settings, loaded, here)

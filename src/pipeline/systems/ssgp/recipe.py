@@ -84,8 +84,7 @@ def names_of_run(settings: SsgpConfig, job: Job, model: PointModel, points: Poin
     tags |= {name: choices.get(name, "") if model.draws else "" for name in ("sampler", "kernel")}
     idle = passed_over(settings, model, rows)
     tags["ssgp.seeded"] = str("seed" not in idle).lower()
-    experiment = choices.get("experiment") or settings.recipe
-    return Named(experiment, words=words, tags=tags, passed_over=idle)
+    return Named(words=words, tags=tags, passed_over=idle)
 
 
 def evaluate(points: Points, predictor: Predictor, fitted: FittedCurve, here: Study, *, rows: int | None) -> str:
