@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pipeline.compare import statistics
-from pipeline.compare.claims import ALPHA, of_seeds, verdict
+from pipeline.compare.claims import ALPHA, Claim, of_seeds, verdict
 
 DRAWS, SEED = 4000, 0
 AT_ONCE = 256  # samples that an error is found of: a detector's takes an array of samples × boxes, several times
@@ -20,16 +20,6 @@ CLAIMED = (
     "Claims, of the thesis and of this project: *arm* has a lower error than *against*. Here p is adjusted by Holm "
     "over the claims of a set alone."
 )
-
-
-class Claim(NamedTuple):
-    """Holds a claim in words, that the arm `challenger` has a lower error than `against`. whose: of the thesis, or of
-    this project."""
-
-    words: str
-    whose: str
-    challenger: str
-    against: str
 
 
 def draws_for(arms: int) -> int:

@@ -1,9 +1,11 @@
-"""The words that say what was found of a claim, and when each of them is said."""
+"""What a claim is, the words that say what was found of it, and when each of them is said."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
+THESIS, HERE = "thesis", "here"  # whose a claim is: of the thesis, or of this project
 ALPHA = 0.05  # a p-value below it, after Holm's adjustment, is significant
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
@@ -15,6 +17,15 @@ NOWHERE = "–"
 # half of the draws have the same one twice.
 FEW = {1: "one seed", 2: "two seeds"}
 FEW_SEEDS = f"three seeds are few, and of fewer the verdict is *{UNDECIDED}*"  # of a caption
+
+
+class Claim(NamedTuple):
+    """Holds a claim in words, that the arm `challenger` has a lower error than `against`. whose: `THESIS` or `HERE`."""
+
+    words: str
+    challenger: str
+    against: str
+    whose: str = THESIS
 
 
 def verdict(*, supported: bool, contradicted: bool, stand_in: bool = False) -> str:

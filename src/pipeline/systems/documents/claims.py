@@ -6,12 +6,10 @@ A claim is that one arm of a multirun has a lower error than another. Pure funct
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from pipeline.compare.bootstrap import Claim
+from pipeline.compare.claims import HERE, THESIS, Claim
 from pipeline.systems.documents.labels import Arm, of_simple, parts_of, without_pretraining
 
-THESIS, HERE = "thesis", "here"
 SHORT = 512  # words; data without a longer document are short
 WINDOW, RANDOM, DISTANCE, UNION = "sliding window", "window + random", "distance", "distance + window"
 PRINTED, APPROXIMATE = "distance keys, window values", "distance, approximate"
@@ -38,52 +36,42 @@ SIMPLE = ("window tagger", "window tagger, layout", "clause rule", "TF-IDF")
 NEVER, LEAST, MOST = "no pretraining", "@512", "@4096"
 
 
-class Pair(NamedTuple):
-    """Holds a claim in words, that the pattern `first` has a lower error than `second`. whose: of the thesis, or of
-    this project."""
-
-    words: str
-    whose: str
-    first: str
-    second: str
-
-
 CUTS = (*[(own, CUT) for own in NETWORKS], *[(own, CUT_LARGE) for own in NETWORKS])
 TEXTS = ((TEXT_WINDOW, TEXT), (TEXT_RANDOM, TEXT), (TEXT_WINDOW_LARGE, TEXT_LARGE))
-PAIRS = (
-    Pair(PLACES, THESIS, DISTANCE, WINDOW),
-    Pair(PLACES, THESIS, UNION, WINDOW),
-    Pair(PLACES, HERE, UNION, RANDOM),
-    Pair(MIXED, HERE, UNION, DISTANCE),
-    Pair(NEAREST, HERE, DISTANCE, RECTANGLE),
-    Pair(UNITED, HERE, UNION, PRINTED),
-    Pair(BOXES, THESIS, CUT, TEXT),
-    Pair(BOXES, THESIS, CUT_LARGE, TEXT_LARGE),
-    Pair(BOXES, THESIS, WINDOW, TEXT_WINDOW),
-    Pair(BOXES, THESIS, RANDOM, TEXT_RANDOM),
-    Pair(ANEW, THESIS, TEXT, STATIC),
-    Pair(ANEW, THESIS, TEXT_LARGE, STATIC_LARGE),
-    Pair(EXACT, THESIS, DISTANCE, APPROXIMATE),
+PATTERNS = (  # claims that name a pattern each in place of an arm
+    Claim(PLACES, DISTANCE, WINDOW),
+    Claim(PLACES, UNION, WINDOW),
+    Claim(PLACES, UNION, RANDOM, HERE),
+    Claim(MIXED, UNION, DISTANCE, HERE),
+    Claim(NEAREST, DISTANCE, RECTANGLE, HERE),
+    Claim(UNITED, UNION, PRINTED, HERE),
+    Claim(BOXES, CUT, TEXT),
+    Claim(BOXES, CUT_LARGE, TEXT_LARGE),
+    Claim(BOXES, WINDOW, TEXT_WINDOW),
+    Claim(BOXES, RANDOM, TEXT_RANDOM),
+    Claim(ANEW, TEXT, STATIC),
+    Claim(ANEW, TEXT_LARGE, STATIC_LARGE),
+    Claim(EXACT, DISTANCE, APPROXIMATE),
 )
-LONG = tuple(Pair(WHOLE, THESIS, whole, cut) for whole, cut in (*CUTS, *TEXTS))
-BRIEF = tuple(Pair(ENOUGH, THESIS, cut, whole) for whole, cut in CUTS)  # table 2.15
+LONG = tuple(Claim(WHOLE, whole, cut) for whole, cut in (*CUTS, *TEXTS))
+BRIEF = tuple(Claim(ENOUGH, cut, whole) for whole, cut in CUTS)  # table 2.15
 
 
 def claims_on(names: Sequence[str], *, short: bool) -> Iterator[Claim]:
     """Yields every claim of which both arms are there. short: no document has more than `SHORT` words."""
     there = {parts_of(name): name for name in names}
     for own, name in there.items():
-        for words, whose, other in counterparts(own, (*PAIRS, *(BRIEF if short else LONG))):
+        for words, whose, other in counterparts(own, (*PATTERNS, *(BRIEF if short else LONG))):
             if other in there:
-                yield Claim(words, whose, name, there[other])
+                yield Claim(words, challenger=name, against=there[other], whose=whose)
 
 
-def counterparts(own: Arm, pairs: Sequence[Pair]) -> Iterator[tuple[str, str, Arm]]:
+def counterparts(own: Arm, patterns: Sequence[Claim]) -> Iterator[tuple[str, str, Arm]]:
     """Yields what an arm is claimed to be ahead of, whether the other arm ran or not: the claim in words, whose it is,
-    and the other arm."""
-    for pair in pairs:
-        if pair.first == own.pattern:
-            yield pair.words, pair.whose, own._replace(pattern=pair.second)
+    and the other arm. patterns: claims of what arms attend to."""
+    for claim in patterns:
+        if claim.challenger == own.pattern:
+            yield claim.words, claim.whose, own._replace(pattern=claim.against)
     if own.pattern in NETWORKS:
         for model in SIMPLE:
             yield BEATEN, HERE, Arm(model, own.noise, "", "", "", of_simple(own.settings))

@@ -6,31 +6,21 @@ A row of jobs is a finished job, as `labels.labelled` names it, with a column nl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pipeline.compare import statistics
 from pipeline.compare.arms import base
+from pipeline.compare.claims import HERE, Claim
 
 KINDS = ("static", "dynamic", "shared")  # of adapters
 ALL, LOW = "all", "low-resource"
 NLL = "nll_"
 
 
-class Claim(NamedTuple):
-    """Holds a claim in words, that the first arm has fewer nats a token than the second. whose: of the thesis, or of
-    this project, which controls for size and chance. tasks: `ALL` or `LOW`."""
-
-    words: str
-    challenger: str
-    against: str
-    whose: str = "thesis"
-    tasks: str = ALL
-
-
-CLAIMS = (
+OF_ALL_TASKS = (
     *(Claim("task information helps experts", f"token+{kind}", "token") for kind in KINDS),
     *(Claim("experts with task adapters beat a dense network", f"token+{kind}", "dense") for kind in KINDS),
     *(Claim("adapters without experts are behind experts", "token", f"dense+{kind}") for kind in ("static", "dynamic")),
@@ -39,21 +29,25 @@ CLAIMS = (
     Claim("adapters of tasks beat routing by sentence", "token+dynamic", "sentence"),
     Claim("without task information experts are behind a dense network", "dense", "token"),
     Claim("dynamic adapters beat static ones", "token+dynamic", "token+static"),
-    Claim("shared-dynamic adapters help where pairs are few", "token+shared", "token", tasks=LOW),
-    Claim("dynamic adapters help where pairs are few", "token+dynamic", "token", tasks=LOW),
-    Claim("even sampling helps where pairs are few", "token+dynamic temperature-5", "token+dynamic", tasks=LOW),
-    *(Claim("adapters help a dense network", f"dense+{kind}", "dense", "here") for kind in ("static", "dynamic")),
-    Claim("experts beat a dense network of equal work", "token", "dense_wide", "here"),
-    Claim("experts beat a dense network of equal size", "token", "dense_total", "here"),
-    Claim("more than a dense network of equal work", "token+shared", "dense_wide", "here"),
-    Claim("more than a dense network of equal size", "token+shared", "dense_total", "here"),
-    Claim("learned routing beats chance", "token", "random", "here"),
-    Claim("learned routing beats a fixed one", "token", "hash", "here"),
-    Claim("routing by token beats routing by sentence", "token", "sentence", "here"),
-    Claim("adapters do more than a tag of the task", "token+shared", "token+tag", "here"),
-    Claim("a tag of the task helps experts", "token+tag", "token", "here"),
-    Claim("a tag of the task helps a dense network", "dense+tag", "dense", "here"),
-    Claim("a static adapter beats an expert of each task", "token+static", "task", "here"),
+)  # fmt: skip
+OF_FEW_PAIRS = (
+    Claim("shared-dynamic adapters help where pairs are few", "token+shared", "token"),
+    Claim("dynamic adapters help where pairs are few", "token+dynamic", "token"),
+    Claim("even sampling helps where pairs are few", "token+dynamic temperature-5", "token+dynamic"),
+)
+CONTROLS = (  # for size and chance
+    *(Claim("adapters help a dense network", f"dense+{kind}", "dense", HERE) for kind in ("static", "dynamic")),
+    Claim("experts beat a dense network of equal work", "token", "dense_wide", HERE),
+    Claim("experts beat a dense network of equal size", "token", "dense_total", HERE),
+    Claim("more than a dense network of equal work", "token+shared", "dense_wide", HERE),
+    Claim("more than a dense network of equal size", "token+shared", "dense_total", HERE),
+    Claim("learned routing beats chance", "token", "random", HERE),
+    Claim("learned routing beats a fixed one", "token", "hash", HERE),
+    Claim("routing by token beats routing by sentence", "token", "sentence", HERE),
+    Claim("adapters do more than a tag of the task", "token+shared", "token+tag", HERE),
+    Claim("a tag of the task helps experts", "token+tag", "token", HERE),
+    Claim("a tag of the task helps a dense network", "dense+tag", "dense", HERE),
+    Claim("a static adapter beats an expert of each task", "token+static", "task", HERE),
 )  # fmt: skip
 
 
@@ -77,20 +71,28 @@ def paired_of(jobs: Any) -> pd.DataFrame:
 def rows_of(jobs: Any, data: str) -> Iterator[dict[str, Any]]:
     """Yields the claims of one data set, before p is adjusted."""
     arms = list(dict.fromkeys(jobs["arm"]))
-    for claim in (*CLAIMS, *of_variants(arms)):
-        tasks = tasks_of(jobs, claim.tasks)
+    for claim, which in every_claim(arms):
+        tasks = tasks_of(jobs, which)
         if {claim.challenger, claim.against} <= set(arms) and tasks:
             sides = [errors_of(jobs[jobs["arm"] == arm], tasks) for arm in (claim.against, claim.challenger)]
-            front = {"data": data, **claim._asdict(), "stand_in": bool(jobs["stand_in"].any())}
+            front = {"data": data, **claim._asdict(), "tasks": which, "stand_in": bool(jobs["stand_in"].any())}
             yield front | statistics.compare_pairs(*sides, shared=0.0, normal=True)
+
+
+def every_claim(arms: Sequence[str]) -> Iterator[tuple[Claim, str]]:
+    """Yields each claim, that an arm has fewer nats a token than another, with the tasks that it is of, `ALL` or
+    `LOW`."""
+    yield from ((claim, ALL) for claim in OF_ALL_TASKS)
+    yield from ((claim, LOW) for claim in OF_FEW_PAIRS)
+    yield from ((claim, ALL) for claim in (*CONTROLS, *of_variants(arms)))
 
 
 def of_variants(arms: Sequence[str]) -> Iterator[Claim]:
     """Yields for each arm with other settings that it is better than the arm itself, where no claim says so already."""
-    known = {(claim.challenger, claim.against) for claim in CLAIMS if claim.tasks == ALL}
+    known = {(claim.challenger, claim.against) for claim in (*OF_ALL_TASKS, *CONTROLS)}
     for arm in arms:
         if base(arm) != arm and base(arm) in arms and (arm, base(arm)) not in known:
-            yield Claim("other settings are better", arm, base(arm), "here")
+            yield Claim("other settings are better", arm, base(arm), HERE)
 
 
 def tasks_of(jobs: Any, which: str) -> list[str]:

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.compare.bootstrap import Claim, difference_of
-from pipeline.compare.claims import verdict
+from pipeline.compare.bootstrap import difference_of
+from pipeline.compare.claims import HERE, THESIS, Claim, verdict
 from pipeline.systems.forms.labels import GIVEN
 
-THESIS, HERE = "thesis", "here"
 CHANGED, UNCHANGED = "thesis", "none"  # how training images are changed
 INK, WHOLE, PLUS = "components", "convolve_attend_spell", " + "
 WITHIN = 5.0  # points of word error rate that reading in boxes that are found may cost, a goal of this project
@@ -89,7 +88,7 @@ def claims_of(own: Arm, other: Arm, *, finds: bool) -> Iterator[tuple[str, str]]
 def claims_on(arms: Mapping[str, Arm], *, finds: bool = True) -> list[Claim]:
     """Returns every claim of which both arms are there. arms: by their names."""
     return [
-        Claim(words, whose, first, second)
+        Claim(words, challenger=first, against=second, whose=whose)
         for first, own in arms.items() for second, other in arms.items() if first != second
         for words, whose in claims_of(own, other, finds=finds)
     ]  # fmt: skip

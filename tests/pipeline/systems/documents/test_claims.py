@@ -13,7 +13,7 @@ import yaml
 from pipeline.compare.bootstrap import DRAWS
 from pipeline.compare.claims import ALPHA
 from pipeline.host.paths import conf_folder
-from pipeline.systems.documents.claims import BRIEF, LONG, NETWORKS, PAIRS, SIMPLE, claims_on
+from pipeline.systems.documents.claims import BRIEF, LONG, NETWORKS, PATTERNS, SIMPLE, claims_on
 from pipeline.systems.documents.labels import SAME, most_tokens, parts_of, without_most
 from pipeline.systems.documents.multirun import summary_of
 
@@ -29,7 +29,7 @@ def pairs_on(*names: str, short: bool = False) -> list[tuple[str, str]]:
 def test_every_arm_of_a_claim_is_one_that_experiments_have() -> None:
     known = {*VARIANTS, *(SAME.get(name, name) for name in ATTENTIONS)}
     assert set(SAME) < set(ATTENTIONS)
-    assert {arm for own in (*PAIRS, *LONG, *BRIEF) for arm in (own.first, own.second)} <= known
+    assert {arm for own in (*PATTERNS, *LONG, *BRIEF) for arm in (own.challenger, own.against)} <= known
     assert set(NETWORKS) < known
 
 

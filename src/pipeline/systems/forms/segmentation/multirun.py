@@ -13,10 +13,10 @@ from models.forms.detect.average_precision import weighted_average
 from models.forms.detect.boxes import CLASSES
 from pipeline.compare.arm_figure import errors_by_arm
 from pipeline.compare.bootstrap import DRAWS, over_draws
+from pipeline.compare.claims import HERE
 from pipeline.compare.panels import panels_in_words, tables_of_sets
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import OF_STARTS, compared_arms
-from pipeline.systems.forms.claims import HERE
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.report import BOXES, HITS
 from pipeline.systems.forms.writers import FORM, over_forms, said_of_forms, unit_of
