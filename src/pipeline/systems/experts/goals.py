@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pipeline.compare import claims
 from pipeline.compare.arms import base
+from pipeline.compare.goals import Goal, at_least, is_so, row_of
 from pipeline.compare.statistics import UNKNOWN, Interval, mean_interval
 from pipeline.systems.experts.bars import NEAREST
 
 ENTROPY, CAPTIONS, BLEU = 0.9, {"de", "fr", "cs"}, 28.0
 SHOTS, SHARE = 256, 0.8
 MANY = 3000  # pairs of a task from which a dense network has to beat the bar
-
-
-class Goal(NamedTuple):
-    """Holds a goal in words, what was measured, its interval over seeds, and the verdict."""
-
-    goal: str
-    value: float
-    interval: Interval
-    verdict: str
 
 
 def goals_of(jobs: Any, paired: Any, fewshot: Any) -> pd.DataFrame:
@@ -34,17 +26,9 @@ def goals_of(jobs: Any, paired: Any, fewshot: Any) -> pd.DataFrame:
     for data, own in jobs.groupby("data", sort=False):
         pairs = paired[paired["data"] == data] if len(paired) else paired
         stand_in = bool(own["stand_in"].any())
-        for goal in [
-            *of_pairs(pairs),
-            *of_shares(own),
-            *of_bars(own, str(data)),
-            *of_bleu(own, str(data)),
-            *of_shots(fewshot, data),
-        ]:
-            verdict = claims.NO_CLAIM if stand_in else goal.verdict
-            rows.append(
-                {"data": data, "goal": goal.goal, "value": goal.value, **goal.interval._asdict(), "verdict": verdict}
-            )
+        goals = [*of_pairs(pairs), *of_shares(own), *of_bars(own, str(data)), *of_bleu(own, str(data)),
+                 *of_shots(fewshot, data)]  # fmt: skip
+        rows += [row_of(data, goal, stand_in=stand_in) for goal in goals]
     return pd.DataFrame(rows)
 
 
@@ -66,9 +50,8 @@ def of_shares(jobs: Any) -> Iterator[Goal]:
     if not len(learned) or not columns:
         return
     least = float(np.nanmin(learned[columns].to_numpy(np.float64)))
-    high = least >= ENTROPY
     words = f"entropy of experts' shares over log N at least {ENTROPY} in every layer of learned routing"
-    yield Goal(words, least, UNKNOWN, claims.verdict(supported=high, contradicted=not high))
+    yield Goal(words, least, UNKNOWN, is_so(least >= ENTROPY))
     starved = float(learned["starved"].max())
     words = "no expert with less than a fifth of its even share"
     yield Goal(words, starved, UNKNOWN, claims.verdict(supported=starved == 0, contradicted=starved > 0))
@@ -85,9 +68,8 @@ def of_bars(jobs: Any, data: str) -> Iterator[Goal]:
         factor = 2 if base(data) == "mt_small" and CAPTIONS & set(task.split("-")) else 1
         ratios = (dense[f"bleu_{task}"] / dense[bar].clip(lower=1e-9)).dropna().to_numpy(np.float64)
         interval = mean_interval(ratios)
-        verdict = claims.verdict(supported=interval.low >= factor, contradicted=interval.high < factor)
         words = f"BLEU of dense over that of the nearest training sentence, {task}, at least {factor}"
-        yield Goal(words, float(ratios.mean()), interval, verdict)
+        yield Goal(words, float(ratios.mean()), interval, at_least(interval, factor))
 
 
 def of_bleu(jobs: Any, data: str) -> Iterator[Goal]:
@@ -100,10 +82,8 @@ def of_bleu(jobs: Any, data: str) -> Iterator[Goal]:
     arm = str(whole.groupby("arm")["validation_error"].mean().idxmin())
     values = whole.loc[whole["arm"] == arm, "bleu_de-en"].to_numpy(np.float64)
     interval = mean_interval(values)
-    verdict = claims.verdict(supported=interval.low >= BLEU, contradicted=interval.high < BLEU)
-    yield Goal(
-        f"BLEU of de-en, best arm on validation ({arm}), at least {BLEU:g}", float(values.mean()), interval, verdict
-    )
+    words = f"BLEU of de-en, best arm on validation ({arm}), at least {BLEU:g}"
+    yield Goal(words, float(values.mean()), interval, at_least(interval, BLEU))
 
 
 def of_shots(fewshot: Any, data: Any) -> Iterator[Goal]:
@@ -113,8 +93,7 @@ def of_shots(fewshot: Any, data: Any) -> Iterator[Goal]:
     for arm, rows in own.groupby("arm", sort=False) if len(own) else ():
         same = bool(rows["old_equal"].all())
         if str(rows["adapt"].iloc[0]) in ("adapters", "tasks"):
-            verdict = claims.verdict(supported=same, contradicted=not same)
-            yield Goal(f"old tasks stay the same to the bit: {arm}", float(same), UNKNOWN, verdict)
+            yield Goal(f"old tasks stay the same to the bit: {arm}", float(same), UNKNOWN, is_so(same))
         for row in rows[rows["asked"] == SHOTS].to_dict("records"):
             there = "" if row["pairs"] == SHOTS else f" ({row['pairs']} there)"
             words = f"share of the chrF gained by learning all numbers, {SHOTS} pairs{there}, at least {SHARE}: {arm}"
@@ -125,5 +104,5 @@ def of_share(words: str, row: Any) -> Goal:
     """Returns whether an arm gains enough of what all numbers gain. It is undecided where the interval of what they
     gain does not lie above 0: a share of no gain says nothing."""
     interval, gained = Interval(row["share_low"], row["share_high"]), row["gain_of_all_low"] > 0
-    enough, less = bool(gained and interval.low >= SHARE), bool(gained and interval.high < SHARE)
-    return Goal(words, float(row["share_of_all"]), interval, claims.verdict(supported=enough, contradicted=less))
+    verdict = at_least(interval, SHARE) if gained else claims.UNDECIDED
+    return Goal(words, float(row["share_of_all"]), interval, verdict)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pipeline.compare import claims, statistics
+from pipeline.compare import statistics
 from pipeline.compare.arms import base
+from pipeline.compare.goals import Goal, at_least, below, is_so, row_of, within
 from pipeline.compare.statistics import UNKNOWN, Interval
 from pipeline.systems.mctn.by_video import COLUMNS
 from pipeline.systems.mctn.claims import OTHER_SAMPLES, nothing_gained, on_other_samples
@@ -21,17 +22,6 @@ CLOSE = 0.03  # difference of errors of cyclic-t-a and none-t that is none
 MAE, ACCURACY = 1.14, 0.70  # of cyclic-t-a on the published split of CMU-MOSI
 
 
-class Goal(NamedTuple):
-    """Holds a goal in words, what was measured with its interval over seeds, the verdict, and the interval over groups
-    of test samples, where it is known."""
-
-    goal: str
-    value: float
-    interval: Interval
-    verdict: str
-    by_group: Interval = UNKNOWN
-
-
 def goals_of(jobs: pd.DataFrame, paired: pd.DataFrame, accuracy: pd.DataFrame | None = None) -> pd.DataFrame:
     """Returns a row per goal that the jobs speak of: data, goal, value, its interval over seeds, which gives the
     verdict, and that over groups of test samples. accuracy: the rows of `by_video`."""
@@ -41,9 +31,8 @@ def goals_of(jobs: pd.DataFrame, paired: pd.DataFrame, accuracy: pd.DataFrame | 
         stand_in = bool(own["stand_in"].any())
         known = grouped[grouped["data"] == data].set_index("arm")
         for goal in [*of_pairs(own, pairs, known), *of_arms(own, str(data), known), *without_the_others(own)]:
-            verdict = claims.NO_CLAIM if stand_in else goal.verdict
-            row = {"data": data, "goal": goal.goal, "value": goal.value, **goal.interval._asdict(), "verdict": verdict}
-            rows.append(row | {f"by_group_{end}": value for end, value in goal.by_group._asdict().items()})
+            by_group = {f"by_group_{end}": value for end, value in goal.by_group._asdict().items()}
+            rows.append(row_of(data, goal, stand_in=stand_in) | by_group)
     return pd.DataFrame(rows)
 
 
@@ -99,8 +88,8 @@ def of_arms(jobs: Any, data: str, grouped: Any) -> Iterator[Goal]:
         unit = unit_of(own)
         values = averaged(own[f"test_{name}"], own, unit)
         interval = statistics.mean_interval(values, unit.shared)
-        low, high = decisive(interval, len(values), unit.words)
-        verdict = below(Interval(low, high), bound) if name == "mae" else below(Interval(-high, -low), -bound)
+        known = decisive(interval, len(values), unit.words)
+        verdict = below(known, bound) if name == "mae" else at_least(known, bound)
         drawn = by_group(grouped, own["arm"].iloc[0], name)
         yield Goal(f"{name} of cyclic-t-a {words} {bound}", float(values.mean()), interval, verdict, drawn)
 
@@ -134,9 +123,8 @@ def the_same(arm: str, jobs: Any) -> Iterator[Goal]:
     found = jobs.get("missing_equal", pd.Series(dtype=float)).dropna().to_numpy()
     if len(found):
         same = bool((found == 1).all())
-        verdict = claims.verdict(supported=same, contradicted=not same)
         words = f"predictions of {arm} are the same to the last bit whatever {jobs['missing'].iloc[0]} hold"
-        yield Goal(words, float(found.mean()), UNKNOWN, verdict)
+        yield Goal(words, float(found.mean()), UNKNOWN, is_so(same))
 
 
 def beside(arm: str, jobs: Any, other: str, fused: Any) -> Goal:
@@ -166,16 +154,3 @@ def on_other_samples_without(first: Any, second: Any) -> bool:
 def by(unit: str) -> str:
     """Returns in words how pairs are made, where that is not by seed; else ""."""
     return f" (paired by {unit})" if unit != SEED.words else ""
-
-
-def below(interval: Interval, bound: float) -> str:
-    """Returns the verdict on the claim that an interval lies below a bound. The claim does not hold where the interval
-    lies above the bound."""
-    return claims.verdict(supported=interval.high <= bound, contradicted=interval.low > bound)
-
-
-def within(interval: Interval, bound: float) -> str:
-    """Returns the verdict on the claim that an interval lies within ±bound. The claim does not hold where the whole
-    interval lies outside."""
-    inside = -bound < interval.low and interval.high < bound
-    return claims.verdict(supported=inside, contradicted=interval.low > bound or interval.high < -bound)
