@@ -20,6 +20,7 @@ from scipy import special
 from torch import Tensor
 
 from models.ranges import Positive
+from models.runtime.parameters import number
 
 NEGLIGIBLE = 1e-40  # tail probability at which quadratures over log-gammas are cut off
 NEWTON_STEPS = 100  # seven at most are taken at shapes from 1e-6 to 1e7
@@ -80,7 +81,7 @@ class Matern(IsotropicKernel):
     smoothness: Positive
 
     def __post_init__(self) -> None:
-        _check_positive("smoothness", self.smoothness)
+        number("smoothness", self.smoothness)
 
     def value(self, distance: Tensor) -> Tensor:
         formula = _matern_by_bessel if self.smoothness <= LARGEST_BESSEL_ORDER else _matern_by_mixture
@@ -123,7 +124,7 @@ class RationalQuadratic(IsotropicKernel):
     shape: Positive
 
     def __post_init__(self) -> None:
-        _check_positive("shape", self.shape)
+        number("shape", self.shape)
 
     def value(self, distance: Tensor) -> Tensor:
         return torch.exp(-self.shape * torch.log1p(distance.square() / (2 * self.shape)))
@@ -159,11 +160,6 @@ class LaplacianL1:
 
 
 Kernel = IsotropicKernel | LaplacianL1
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not 0 < value < math.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def _uniform(count: int, generator: torch.Generator) -> Tensor:

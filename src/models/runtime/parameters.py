@@ -39,12 +39,13 @@ def whole_number(name: str, value: Any, *, least: int = 1, most: float = math.in
 
 
 def number(name: str, value: Any, *, above: float = 0.0, below: float = math.inf) -> float:
-    """Returns the value. Raises TypeError unless it is a number, and ValueError unless it lies between the bounds."""
+    """Returns the value. Raises TypeError unless it is a number, ValueError unless it is finite and between the
+    bounds."""
     wanted = f"{name} must be a number above {above:g}" + (f" and below {below:g}" if below < math.inf else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{wanted}, got {shown(value)}")
     if not above < value < below:
-        raise ValueError(f"{wanted}, got {value}")
+        raise ValueError(f"{wanted}{' and finite' if value == below == math.inf else ''}, got {value}")
     return float(value)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.sequence.patterns import Distance, Keys, Layout, WithGlobalTokens, check_positive, everywhere_of, ranges
+from models.runtime.parameters import whole_number
+from models.sequence.patterns import Distance, Keys, Layout, WithGlobalTokens, everywhere_of, ranges
 from models.sequence.plans import BLOCK, blocks_of, starts_of
 
 
@@ -37,7 +38,7 @@ class DistanceKeysWindowValues(WithGlobalTokens):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(neighbours=self.neighbours)
+        whole_number("neighbours", self.neighbours)
 
     def pairs(self, layout: Layout, generator: np.random.Generator) -> Pairs:
         """Returns the two lists of each token."""

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
+from models.runtime.parameters import number, whole_number
 from models.sequence.neighbours import nearest, within
 
 FIRST = "first"  # the global token of a document
@@ -134,13 +135,6 @@ def check_even(name: str, value: int) -> None:
         raise ValueError(f"{name} must be an even number of at least 2, got {value}")
 
 
-def check_positive(**numbers: float) -> None:
-    """Raises ValueError for a number that is not above 0."""
-    for name, value in numbers.items():
-        if not value > 0:
-            raise ValueError(f"{name} must be above 0, got {value}")
-
-
 def ranges(first: np.ndarray, last: np.ndarray) -> Keys:
     """Returns for query i the keys first[i] … last[i]."""
     counts = last - first + 1
@@ -190,7 +184,7 @@ class WindowRandom:
     random_blocks: int = 3
 
     def __post_init__(self) -> None:
-        check_positive(block=self.block)
+        whole_number("block", self.block)
         if self.random_blocks < 0:
             raise ValueError(f"random_blocks must be at least 0, got {self.random_blocks}")
 
@@ -226,7 +220,7 @@ class Distance(WithGlobalTokens):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(neighbours=self.neighbours)
+        whole_number("neighbours", self.neighbours)
         if not self.slack >= 0:
             raise ValueError(f"slack must be at least 0, got {self.slack}")
 
@@ -247,7 +241,7 @@ class DistanceWindow(WithGlobalTokens):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(neighbours=self.neighbours)
+        whole_number("neighbours", self.neighbours)
         check_even("window", self.window)
 
     def keys(self, layout: Layout, generator: np.random.Generator) -> Keys:
@@ -268,7 +262,8 @@ class SpatialWindow(WithGlobalTokens):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(width=self.width, height=self.height)
+        number("width", self.width)
+        number("height", self.height)
 
     def keys(self, layout: Layout, generator: np.random.Generator) -> Keys:  # noqa: ARG002
         """Returns the tokens in a rectangle around each token."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from models.theory.dense import Risk, check_positive
+from models.runtime.parameters import number
+from models.theory.dense import Risk
 
 
 def rank_bound(*, rows: int, count: int) -> int:
@@ -38,8 +39,8 @@ def theorem_2(threshold: float, *, count: int, rows: int, ridge: float, least: f
     makes N(N − 1) exp(−m x²/2).
     Raises ValueError unless threshold and ridge are positive.
     """
-    check_positive("threshold", threshold)
-    check_positive("ridge", ridge)
+    number("threshold", threshold)
+    number("ridge", ridge)
     x = threshold * (ridge + least / rows)
     return min(1.0, rows**2 * math.exp(-0.5 * count * (x * x)))
 
@@ -49,8 +50,8 @@ def count_for_theorem_2(threshold: float, probability: float, *, rows: int, ridg
 
     threshold: a; rows: N; ridge: λ. Raises ValueError unless threshold and ridge are positive.
     """
-    check_positive("threshold", threshold)
-    check_positive("ridge", ridge)
+    number("threshold", threshold)
+    number("ridge", ridge)
     x = threshold * ridge
     if x * x == 0:
         return math.inf

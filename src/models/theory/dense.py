@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from models.runtime.parameters import number
+
 SYMMETRIC = 1e-10  # largest difference from the transpose, relative to the largest entry
 
 
@@ -64,12 +66,6 @@ def check_matrix(matrix: Tensor) -> None:
     difference = float((matrix - matrix.T).abs().max())
     if difference > SYMMETRIC * float(matrix.abs().max()):
         raise ValueError(f"the kernel matrix is not symmetric: it differs from its transpose by {difference:.3g}")
-
-
-def check_positive(name: str, value: float) -> None:
-    """Raises ValueError, with the name in its message, unless the value is positive and finite."""
-    if not 0 < value < math.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def check_signal(signal: Tensor, rows: int, noise: float) -> None:
@@ -130,7 +126,7 @@ class KernelSpectrum:
 
         Raises ValueError for a ridge λ that is not positive.
         """
-        check_positive("ridge", ridge)
+        number("ridge", ridge)
         return float((self.values / (self.values + ridge * len(self))).sum())
 
     def risk(self, signal: Tensor, *, ridge: float, noise: float) -> Risk:
@@ -139,7 +135,7 @@ class KernelSpectrum:
 
         Raises ValueError for a signal that does not fit, a ridge that is not positive and a negative noise.
         """
-        check_positive("ridge", ridge)
+        number("ridge", ridge)
         check_signal(signal, len(self), noise)
         coefficients = self.vectors.T @ signal.double()
         return risk_of_spectrum(self.values, coefficients, signal=signal.double(), ridge=ridge, noise=noise)
@@ -150,7 +146,7 @@ class KernelSpectrum:
 
         Raises ValueError for features of another number of rows or not finite, and a ridge that is not positive.
         """
-        check_positive("ridge", ridge)
+        number("ridge", ridge)
         check_features(features, len(self))
         shift = ridge * len(self)
         whitened = (self.vectors / (self.values + shift).sqrt()).T @ features.double()
@@ -175,7 +171,7 @@ def feature_risk(features: Tensor, signal: Tensor, *, ridge: float, noise: float
     the singular values of Φ where N > p, so time O(N p min(N, p)).
     Raises ValueError like `KernelSpectrum.risk` and for features that are not finite.
     """
-    check_positive("ridge", ridge)
+    number("ridge", ridge)
     check_features(features, len(signal))
     check_signal(signal, len(features), noise)
     features, signal = features.double(), signal.double()

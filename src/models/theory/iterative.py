@@ -15,7 +15,8 @@ from torch import Tensor
 
 from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, Product, conjugate_gradients
 from models.numerics.ridge import factor_ridge
-from models.theory.dense import Approximation, Risk, check_features, check_positive, check_signal
+from models.runtime.parameters import number
+from models.theory.dense import Approximation, Risk, check_features, check_signal
 
 TOLERANCE = 1e-9
 BLOCK = 256  # columns that are solved for at once
@@ -32,7 +33,7 @@ def woodbury(features: Tensor, shift: float) -> Product:
 
     features: Φ (N, p); v and its product: (N, k). Raises ValueError for a shift that is not positive and finite.
     """
-    check_positive("shift", shift)
+    number("shift", shift)
     factor = factor_ridge(features.T @ features, shift)
 
     def product(v: Tensor) -> Tensor:
@@ -52,7 +53,7 @@ class ShiftedKernel:
     def __init__(
         self, kernel: Product, *, rows: int, ridge: float, features: Tensor | None = None, tolerance: float = TOLERANCE
     ) -> None:
-        check_positive("ridge", ridge)
+        number("ridge", ridge)
         if features is not None:
             check_features(features, rows)
         self.kernel, self.rows, self.ridge, self.shift, self.tolerance = kernel, rows, ridge, ridge * rows, tolerance

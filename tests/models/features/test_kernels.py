@@ -156,9 +156,9 @@ def test_laplacian_l1_has_cauchy_coordinates_and_takes_differences() -> None:
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_bad_parameters_are_refused(value: float) -> None:
-    with pytest.raises(ValueError, match=r"^smoothness must be positive and finite"):
+    with pytest.raises(ValueError, match=r"^smoothness must be a number above 0"):
         Matern(smoothness=value)
-    with pytest.raises(ValueError, match=r"^shape must be positive and finite"):
+    with pytest.raises(ValueError, match=r"^shape must be a number above 0"):
         RationalQuadratic(shape=value)
 
 

@@ -51,6 +51,7 @@ def test_objects_and_numbers_are_taken_as_they_are() -> None:
         (lambda: whole_number("count", 9, most=8), ValueError, "count must be at most 8, got 9"),
         (lambda: number("share", 2.0, below=1), ValueError, "share must be a number above 0 and below 1, got 2.0"),
         (lambda: number("share", float("nan")), ValueError, "share must be a number above 0, got nan"),
+        (lambda: number("share", float("inf")), ValueError, "share must be a number above 0 and finite, got inf"),
         (lambda: one_of("name", "c", ("a", "b")), ValueError, "name must be one of a, b, got 'c'"),
         (lambda: yes_or_no("trained", 1), TypeError, "trained must be True or False, got 1"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -174,11 +175,12 @@ def test_pairs_come_in_any_order_and_count_once() -> None:
     [
         (lambda: SlidingWindow(7), "window must be an even number of at least 2, got 7"),
         (lambda: DistanceWindow(5, 0), "window must be an even number of at least 2, got 0"),
-        (lambda: Distance(0), "neighbours must be above 0, got 0"),
+        (lambda: Distance(0), "neighbours must be a whole number of at least 1, got 0"),
         (lambda: Distance(5, slack=-1.0), "slack must be at least 0, got -1.0"),
-        (lambda: WindowRandom(0), "block must be above 0, got 0"),
+        (lambda: WindowRandom(0), "block must be a whole number of at least 1, got 0"),
         (lambda: WindowRandom(4, -1), "random_blocks must be at least 0, got -1"),
-        (lambda: SpatialWindow(1.0, 0.0), "height must be above 0, got 0.0"),
+        (lambda: SpatialWindow(1.0, 0.0), "height must be a number above 0, got 0.0"),
+        (lambda: SpatialWindow(math.inf, 1.0), "width must be a number above 0 and finite, got inf"),
     ],
 )
 def test_sizes_that_make_no_sense(made: Callable[[], Pattern], said: str) -> None:

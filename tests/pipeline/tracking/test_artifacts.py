@@ -26,7 +26,7 @@ class Store:
         self.asked.append(run)
         target = Path(folder) / path
         target.parent.mkdir(exist_ok=True)
-        return shutil.copy(self.root / run / path, target)
+        return str(shutil.copy(self.root / run / path, target))
 
 
 @pytest.fixture
