@@ -27,18 +27,19 @@ from models.trace.exact import FEW_ROWS, exact_sums, whole_trace
 from models.trace.functions import NamedFunction, function_of
 from models.trace.lanczos import Function
 from models.trace.matrices import Matrix, matrix_of
+from models.trace.one_number import OneNumber
 from models.trace.parallel import OverRanks
 from models.trace.pool import Pool, flatness, refuse_overflow, tail
 from models.trace.scale import put_back
 from models.trace.solves import Inverse
-from models.trace.standard_errors import ERRORS, Terms, is_within, share_of_estimate
+from models.trace.standard_errors import ERRORS, Terms
 from models.trace.unfinished import MOST_OF_IT, Left, left_by_steps
 
 GAIN = 0.5  # of ‖A‖_F², below which what XTrace leaves of it makes up for the half of the products that find it
 
 
 @dataclass(frozen=True)
-class TraceEstimate:
+class TraceEstimate(OneNumber):
     """Holds an estimate of tr(f(A)) and its standard error: in about 95 % of estimates of 16 products and more tr(f(A))
     is within two of these, of fewer products in 89 % and more of the cases tried.
 
@@ -59,20 +60,6 @@ class TraceEstimate:
     tail: float | None = None
     left: Left = field(default=Left(), repr=False)
     terms: Terms = field(default=Terms(), repr=False)
-
-    @property
-    def relative_error(self) -> float:
-        """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
-        return share_of_estimate(self.standard_error, self.estimate)
-
-    @property
-    def lacking(self) -> str:
-        """Returns what lowers most of the error, as `models.trace.unfinished.Left.lacking` has it."""
-        return self.left.lacking(self.standard_error)
-
-    def is_within(self, tolerance: float) -> bool:
-        """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
-        return is_within(tolerance, self.standard_error, self.estimate, self.terms)
 
     def __str__(self) -> str:
         return (

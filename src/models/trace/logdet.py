@@ -26,12 +26,13 @@ from models.trace.arguments import (
 )
 from models.trace.lanczos import lanczos, ritz, rows_at_once
 from models.trace.matrices import Matrix, matrix_of
+from models.trace.one_number import OneNumber
 from models.trace.oracles import Checked, refuse_asymmetric_products
 from models.trace.pool import whole
 from models.trace.queries import QueryDraw
 from models.trace.refusals import refuse_negative, refuse_singular
 from models.trace.rounding import deviation
-from models.trace.standard_errors import Terms, few, is_within, share_of_estimate
+from models.trace.standard_errors import Terms, few
 from models.trace.unfinished import MOST_OF_IT, Left, looks, to_come
 
 STEPS, VECTORS, MOST_VECTORS = 40, 30, 240  # by default; vectors without, and with a tolerance
@@ -43,7 +44,7 @@ SINGULAR = 4  # times ε√n: of rows scaled to a diagonal of 1, the rounding of
 
 
 @dataclass(frozen=True)
-class LogdetEstimate:
+class LogdetEstimate(OneNumber):
     """Holds an estimate of log det A and its standard error; in about 95 % of estimates it is within two of these.
 
     products: how many with A were asked for. method: "lanczos", or "exact" by Cholesky's factor; the standard error is
@@ -61,23 +62,9 @@ class LogdetEstimate:
     terms: Terms = field(default=Terms(), repr=False)
 
     @property
-    def relative_error(self) -> float:
-        """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""
-        return share_of_estimate(self.standard_error, self.estimate)
-
-    @property
     def left(self) -> Left:
         """Returns what more vectors do not lower."""
         return Left(self.quadrature_error, self.rounding_error)
-
-    @property
-    def lacking(self) -> str:
-        """Returns what lowers most of the error, as `models.trace.unfinished.Left.lacking` has it."""
-        return self.left.lacking(self.standard_error)
-
-    def is_within(self, tolerance: float) -> bool:
-        """Returns whether the error is small, as `models.trace.standard_errors.is_within` has it."""
-        return is_within(tolerance, self.standard_error, self.estimate, self.terms)
 
     def __str__(self) -> str:
         return f"{self.estimate:,.6g} ± {self.standard_error:.2g} ({self.method}, {self.products} products)"

@@ -23,7 +23,6 @@ Moments = dict[str, Tensor]  # as `moments` of `models.trace.estimators.TraceMet
 
 DEPENDENT = 1.3  # times the spread of XTrace's terms over √k: the largest ratio that was found for k ≪ n
 SURE, NORMAL = 0.975, 1.96  # quantile of the t-distribution, in place of the normal one's
-FEW_ROUNDINGS = 10  # times what the rounding of each eigenvalue leaves at least: an error of no more is none
 
 
 class Terms(NamedTuple):
@@ -32,12 +31,6 @@ class Terms(NamedTuple):
 
     size: float = 0.0
     rounding: float = 0.0
-
-
-def is_within(tolerance: float, standard_error: float, estimate: float, terms: Terms) -> bool:
-    """Returns whether a standard error is at most `tolerance` of |estimate|, or of the terms that an exact one sums:
-    these may cancel to 0, of which no error is a share. One of ten roundings is within any tolerance."""
-    return standard_error <= max(tolerance * max(abs(estimate), terms.size), FEW_ROUNDINGS * terms.rounding)
 
 
 def share_of_estimate(standard_error: float, estimate: float) -> float:
