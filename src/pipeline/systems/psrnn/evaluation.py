@@ -80,8 +80,8 @@ def longest_scored(evaluation: Evaluation, intervals: Intervals | None) -> int |
     tested = [
         horizon for horizon in evaluation.squared[evaluation.main] if np.isfinite(evaluation.mse(horizon=horizon))
     ]
-    known = [] if intervals is None else np.isfinite(intervals.radii).any((0, 2)).tolist()
-    calibrated = [horizon for horizon, finite in enumerate(known, 1) if finite]
+    widths = [] if intervals is None else np.flatnonzero(np.isfinite(intervals.radii).any((0, 2)))
+    calibrated = [int(place) + 1 for place in widths]
     return max([*tested, *calibrated], default=None)
 
 
