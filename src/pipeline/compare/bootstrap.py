@@ -24,7 +24,8 @@ CLAIMED = (
 
 def draws_for(arms: int) -> int:
     """Returns how many bootstrap samples tell the pairs of so many arms: `DRAWS`, of 100 pairs and more 80 a pair. p is
-    at least 2 / draws, and Holm's adjustment multiplies the least one by the number of pairs."""
+    at least 2 / draws where every draw has a value, and Holm's adjustment multiplies the least one by the number of
+    pairs."""
     pairs = comb(arms, 2)
     return DRAWS if pairs * 2 / DRAWS < ALPHA else 80 * pairs
 
@@ -131,14 +132,14 @@ def claimed_rows(
 
 
 def difference_of(differences: np.ndarray) -> dict[str, float]:
-    """Returns the interval of drawn differences, and p: twice the smaller share of either sign. Draws without a value
-    are left out of both; where none has one, p is 1."""
+    """Returns the interval of drawn differences, and p: twice the smaller share of either sign, of n draws with a value
+    at least 2 / n. Draws without a value are left out of both; where none has one, p is 1."""
     known = differences[np.isfinite(differences)]
     if not len(known):
         return {"low": float("nan"), "high": float("nan"), "p": 1.0}
     low, high = interval(known)
     sides = np.mean(known <= 0), np.mean(known >= 0)
-    return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / len(differences)))}
+    return {"low": low, "high": high, "p": min(1.0, 2 * max(float(min(sides)), 1 / len(known)))}
 
 
 def with_verdicts(table: Any, *, stand_in: bool) -> Any:

@@ -103,5 +103,13 @@ def test_draws_without_a_case_to_count_have_no_rate_and_decide_nothing() -> None
     half = np.mean(np.where(np.arange(DRAWS) % 2, True, np.isfinite(first)))
     assert same["p"] == pytest.approx(2 * (1 - 0.5 / half))
     whole, drawn = {"a": 25.0, "b": 50.0}, {"a": first, "b": second}
-    assert paired_arms(whole, drawn, stand_in=False)["p"][0] == pytest.approx(2 / DRAWS)
+    known = int(np.isfinite(first).sum())
+    assert paired_arms(whole, drawn, stand_in=False)["p"][0] == pytest.approx(2 / known)
     assert paired_arms(whole, drawn, stand_in=True)["verdict"][0] == "no claim (stand-in data)"
+
+
+def test_few_draws_with_a_value_say_little_however_alike_they_are() -> None:
+    """p was 2 / 4000 of any 40 of 4000 draws, all of one sign."""
+    differences = np.full(DRAWS, np.nan)
+    differences[::100] = -1.0
+    assert difference_of(differences) == {"low": -1.0, "high": -1.0, "p": pytest.approx(2 / 40)}
