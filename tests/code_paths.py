@@ -30,11 +30,11 @@ from models.psrnn.initialise import Frequencies, build_psrnn, feature_stream
 from models.psrnn.projection import find_projections, projected
 from models.psrnn.two_stage import two_stage_regression, whiten_observations
 from models.psrnn.windows import extract_windows
-from models.ssgp.fit import train
 from models.ssgp.model import SSGP
 from models.ssgp.moments import in_blocks
 from models.theory.dense import KernelSpectrum
 from models.trace.estimators import METHODS, independent_estimates
+from oracles import train
 
 Numbers = Iterator[tuple[str, Tensor]]
 KEPT = 5  # directions of the projection

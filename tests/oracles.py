@@ -11,6 +11,12 @@ from scipy import integrate, linalg, special
 from torch import Tensor
 
 from models.forecasting.filtering import begun_along, moved_by
+from models.runtime.objective import descend
+from models.ssgp.autoencoder import MixtureAutoencoder
+from models.ssgp.autoencoder_fit import EvidenceBound, Training, batch_generator, new_autoencoder
+from models.ssgp.fit import MarginalLikelihood
+from models.ssgp.model import SSGP
+from models.ssgp.moments import RowStream
 from models.theory.dense import Approximation
 
 # --- random features: Hadamard matrices, kernels, radial laws ---------------------------------------------------------
@@ -206,3 +212,24 @@ def final_state(model: Any, values: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
     for value, observed, begun in zip(values.unbind(1), mask.unbind(1), begun_along(mask).unbind(1), strict=True):
         state = moved_by(model, state, torch.where(observed, value, model.predict(state)), begun)
     return state
+
+
+# --- sparse-spectrum processes: training without checkpoints and without a choice of the step -------------------------
+
+
+def train(model: SSGP, stream: RowStream, *, iterations: int, learning_rate: float) -> list[float]:
+    """−log p(y)/N over all rows, in nats, before each of `iterations` steps of Adam on it, and at the end."""
+    objective = MarginalLikelihood(model, stream, iterations=iterations)
+    optimizer = torch.optim.Adam(objective.parameters(), lr=learning_rate)
+    losses = descend(objective, optimizer, generator=torch.Generator())
+    return [*(float(loss.mean) for loss in losses), objective.condition(iterations)[1]]
+
+
+def train_autoencoder(
+    inputs: Tensor, *, latent: int, components: int, training: Training, seed: int
+) -> MixtureAutoencoder:
+    """A trained autoencoder of standardised inputs (row, input), in evaluation mode."""
+    model = new_autoencoder(inputs, latent=latent, components=components, seed=seed).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
+    descend(EvidenceBound(model, inputs, training), optimizer, generator=batch_generator(seed))
+    return model.eval()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.runtime.objective import Loss, descend
+from models.runtime.objective import Loss
 from models.runtime.seeding import drawn, generator
 from models.ssgp.autoencoder import MixtureAutoencoder
 
@@ -85,16 +85,3 @@ def new_autoencoder(inputs: Tensor, *, latent: int, components: int, seed: int) 
 def batch_generator(seed: int) -> torch.Generator:
     """Returns the generator of that seed from which batches and noise are drawn: another than that of the weights."""
     return generator(seed, "ssgp/autoencoder/batches")
-
-
-def train_autoencoder(
-    inputs: Tensor, *, latent: int, components: int, training: Training, seed: int
-) -> MixtureAutoencoder:
-    """Returns a trained autoencoder in evaluation mode. inputs (row, input), standardised, at least two rows.
-
-    seed: of weights, batches and draws. Raises ValueError as `new_autoencoder` and `EvidenceBound`.
-    """
-    model = new_autoencoder(inputs, latent=latent, components=components, seed=seed).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
-    descend(EvidenceBound(model, inputs, training), optimizer, generator=batch_generator(seed))
-    return model.eval()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from models.runtime.objective import Loss, descend
+from models.runtime.objective import Loss
 from models.ssgp.model import SSGP, Posterior, TrainingEnded
 from models.ssgp.moments import RowStream
 
@@ -52,18 +52,6 @@ class MarginalLikelihood:
         return posterior, finite(loss, iteration)
 
 
-def train(model: SSGP, stream: RowStream, *, iterations: int, learning_rate: float) -> list[float]:
-    """Returns the losses, in nats, before each of `iterations` steps of Adam on −log p(y)/N over all rows, and at the
-    end.
-
-    Raises TrainingEnded when the loss stops being finite or cannot be computed any more.
-    """
-    objective = MarginalLikelihood(model, stream, iterations=iterations)
-    optimizer = torch.optim.Adam(objective.parameters(), lr=learning_rate)
-    losses = descend(objective, optimizer, generator=torch.Generator())
-    return [*(float(loss.mean) for loss in losses), objective.condition(iterations)[1]]
-
-
 class Trained(NamedTuple):
     """Holds the losses, in nats, before each step and after the last, as far as training came, and why it ended early
     (None: it did not)."""
@@ -73,7 +61,8 @@ class Trained(NamedTuple):
 
 
 def train_to_least(model: SSGP, stream: RowStream, *, iterations: int, learning_rate: float) -> Trained:
-    """Takes the steps of `train`, and leaves the model with the least loss of all that it came by.
+    """Takes so many steps of Adam on −log p(y)/N over all rows, and leaves the model with the least loss of all that it
+    came by.
 
     Where the loss stops being finite or cannot be computed any more training ends early. Raises TrainingEnded where
     that is so before the first step.

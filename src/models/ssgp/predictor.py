@@ -16,7 +16,6 @@ from models.forecasting.frame import is_frame, values_of
 from models.numerics.ridge import AffineMap
 from models.numerics.standardisation import Standardisation
 from models.runtime.saved import read_tensors, refuse_missing
-from models.runtime.whole_folder import folder_written_whole
 from models.ssgp.autoencoder import MixtureAutoencoder
 from models.ssgp.kernel_process import KernelProcess
 from models.ssgp.linear import LinearGaussian
@@ -108,17 +107,8 @@ def array_of(inputs: Any) -> np.ndarray:
     return np.array(plain, np.float64, order="C")
 
 
-def save_predictor(predictor: Predictor, folder: Path) -> None:
-    """Writes predictor.json and predictor.npz (plain arrays) into a new folder, or into one that is empty.
-
-    The folder appears under its name when it is whole. Raises FileExistsError where something is there already.
-    """
-    with folder_written_whole(Path(folder)) as partial:
-        write_predictor(predictor, partial)
-
-
 def write_predictor(predictor: Predictor, folder: Path) -> None:
-    """Writes what `save_predictor` does into a folder that is there, beside what it holds."""
+    """Writes predictor.json and predictor.npz (plain arrays) into a folder that is there, beside what it holds."""
     (name,) = (name for name, kind in PROCESSES.items() if isinstance(predictor.process, kind))
     description = {
         "process": name, "inputs": list(predictor.input_names), "target": predictor.target_name,
@@ -159,7 +149,7 @@ def change_arrays(change: ChangedInputs | None) -> dict[str, Tensor]:
 
 
 def load_predictor(folder: Path) -> Predictor:
-    """Returns the predictor that `save_predictor` wrote into a folder, on the CPU. Nothing is unpickled, and no code
+    """Returns the predictor that `write_predictor` wrote into a folder, on the CPU. Nothing is unpickled, and no code
     of the folder is run.
 
     Raises ValueError for a folder without one.

@@ -9,10 +9,12 @@ import pytest
 import torch
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
 
+import oracles
 from models.ssgp import autoencoder_fit
 from models.ssgp.autoencoder import MixtureAutoencoder, cluster_variances
-from models.ssgp.autoencoder_fit import Training, train_autoencoder
+from models.ssgp.autoencoder_fit import Training
 from models.ssgp.mixture import Mixture
+from oracles import train_autoencoder
 
 SHORT = Training(steps=60, batch_size=64, learning_rate=0.01, alpha=8.0, beta=0.0)
 
@@ -115,7 +117,7 @@ def test_weights_are_drawn_from_another_generator_than_batches(monkeypatch: pyte
             super().__init__(**shape)
 
     monkeypatch.setattr(autoencoder_fit, "MixtureAutoencoder", Seen)
-    monkeypatch.setattr(autoencoder_fit, "descend", lambda *_, generator: states.append(generator.get_state()))
+    monkeypatch.setattr(oracles, "descend", lambda *_, generator: states.append(generator.get_state()))
     for seed in (3, 4):
         train_autoencoder(torch.ones(4, 2), latent=2, components=2, training=SHORT, seed=seed)
     assert all(not torch.equal(one, other) for one, other in combinations(states, 2))

@@ -11,9 +11,9 @@ from torch.distributions import MultivariateNormal
 
 from models.features.maps import random_features
 from models.ssgp import moments
-from models.ssgp.fit import train
 from models.ssgp.model import SSGP, NearlyNoiseless, softplus_inverse
 from models.ssgp.moments import feature_moments, in_blocks
+from oracles import train
 
 
 def problem(rows: int = 40, *, dimension: int = 3, count: int = 5, seed: int = 0):

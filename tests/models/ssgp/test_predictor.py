@@ -14,12 +14,13 @@ import torch
 from models.features.kernels import Gaussian
 from models.features.samplers import Orthogonal
 from models.numerics.standardisation import Standardisation
-from models.ssgp.autoencoder_fit import Training, train_autoencoder
+from models.runtime.whole_folder import folder_written_whole
+from models.ssgp.autoencoder_fit import Training
 from models.ssgp.drawn import drawn_process, first_length_scale
-from models.ssgp.fit import train
 from models.ssgp.linear import linear_gaussians
 from models.ssgp.moments import BLOCK, in_blocks
-from models.ssgp.predictor import ChangedInputs, Predictor, load_predictor, save_predictor
+from models.ssgp.predictor import ChangedInputs, Predictor, load_predictor, write_predictor
+from oracles import train, train_autoencoder
 
 NAMES = ("width", "height", "depth")
 CHANGES = ("none", "projection", "autoencoder")
@@ -80,12 +81,17 @@ def test_most_new_observations_lie_where_they_are_said_to() -> None:
     assert np.sqrt(np.mean((targets.numpy() - mean) ** 2)) < 0.5 * targets.std().item()
 
 
+def saved(predictor: Predictor, folder: Path) -> None:
+    with folder_written_whole(folder) as partial:
+        write_predictor(predictor, partial)
+
+
 @pytest.mark.parametrize("kind", CHANGES)
 @pytest.mark.parametrize("linear", [False, True])
 def test_what_is_loaded_predicts_the_same(kind: str, linear: bool, tmp_path: Path) -> None:
     predictor, (new, _) = fitted(kind, linear=linear), rows_of(9, seed=1)
     state = torch.random.get_rng_state()
-    save_predictor(predictor, tmp_path / "deeper" / "model")
+    saved(predictor, tmp_path / "deeper" / "model")
     loaded = load_predictor(tmp_path / "deeper" / "model")
     assert torch.equal(torch.random.get_rng_state(), state)
     for one, other in zip(predictor.predict(new), loaded.predict(new), strict=True):
@@ -105,11 +111,11 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(np, "savez", breaks)
         with pytest.raises(OSError, match="no space left"):
-            save_predictor(predictor, folder)
+            saved(predictor, folder)
     assert list(tmp_path.iterdir()) == []
-    save_predictor(predictor, folder)
+    saved(predictor, folder)
     with pytest.raises(FileExistsError, match="model is there already; name another folder, or remove it"):
-        save_predictor(predictor, folder)
+        saved(predictor, folder)
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:

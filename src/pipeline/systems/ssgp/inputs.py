@@ -44,9 +44,10 @@ def refuse_taken_back(row: EpochRow) -> None:
 def fit_autoencoder(
     inputs: Tensor, own: AutoencoderConfig, *, seed: int, path: Path | None = None
 ) -> MixtureAutoencoder:
-    """Returns the autoencoder that `models.ssgp.autoencoder_fit.train_autoencoder` gives for these inputs.
+    """Returns the autoencoder of these standardised inputs (row, input) after `steps` of Adam on random batches.
 
-    With a `path` a training that was stopped goes on from it.
+    seed: of weights, batches and draws. With a `path` a training that was stopped goes on from it. Raises ValueError as
+    `new_autoencoder` and `EvidenceBound`, and for a gradient that is not finite.
     """
     with said_of("autoencoder"):
         model = new_autoencoder(inputs, latent=own.latent, components=own.components, seed=seed)

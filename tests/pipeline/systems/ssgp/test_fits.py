@@ -15,9 +15,9 @@ from models.features.samplers import Iid
 from models.numerics.standardisation import Standardisation
 from models.runtime.seeding import generator
 from models.ssgp.drawn import drawn_process
-from models.ssgp.fit import train
 from models.ssgp.model import SSGP, factor_of
 from models.ssgp.moments import in_blocks
+from oracles import train
 from pipeline.job.fit import Fit
 from pipeline.systems.ssgp.config import FeatureCountConfig, SsgpConfig, SsgpSectionConfig
 from pipeline.systems.ssgp.curves import (

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.ssgp.autoencoder_fit import Training, train_autoencoder
+from models.ssgp.autoencoder_fit import Training
+from oracles import train_autoencoder
 from pipeline.host.errors import PipelineError
 from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow
