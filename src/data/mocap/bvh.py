@@ -35,7 +35,6 @@ class Clip:
     channel), channels joint by joint."""
 
     joints: tuple[Joint, ...]
-    frame_time: float
     values: np.ndarray
 
     def with_offsets(self, offsets: Mapping[str, np.ndarray]) -> Clip:
@@ -51,8 +50,7 @@ def read_clip(path: Path) -> Clip:
     if start is None:
         fail(path, lines[-1].number, "the file ends without MOTION; it is cut short or no BVH file")
     joints = _read_joints(path, lines[:start])
-    frame_time, values = _read_rows(path, lines[start:], sum(len(joint.channels) for joint in joints))
-    return Clip(joints, frame_time, values)
+    return Clip(joints, _read_rows(path, lines[start:], sum(len(joint.channels) for joint in joints)))
 
 
 def positions(clip: Clip) -> dict[str, np.ndarray]:
@@ -135,14 +133,14 @@ def _check_joints(path: Path, line: int, joints: Sequence[Joint], *, closed: boo
         fail(path, line, f"the hierarchy is incomplete: {what}")
 
 
-def _read_rows(path: Path, lines: Sequence[Line], channels: int) -> tuple[float, np.ndarray]:
-    """Returns the seconds of a frame and the numbers (row, channel). It reads from the MOTION line on: "Frames: n",
-    "Frame Time: s", then n rows of numbers. Raises DataError for lines that are missing or another count of rows."""
+def _read_rows(path: Path, lines: Sequence[Line], channels: int) -> np.ndarray:
+    """Returns the numbers (row, channel). It reads from the MOTION line on: "Frames: n", "Frame Time: s", a number that
+    is not needed, then n rows of numbers. Raises DataError for lines that are missing or another count of rows."""
     if len(lines) < 3 or lines[1].tokens[0] != "Frames:" or lines[2].tokens[:2] != ["Frame", "Time:"]:
         fail(path, lines[0].number, "expected 'Frames:' and 'Frame Time:' after MOTION; the file may be cut short")
     count = read_numbers(path, lines[1].number, lines[1].tokens[1:], 1)[0]
-    frame_time = read_numbers(path, lines[2].number, lines[2].tokens[2:], 1)[0]
+    read_numbers(path, lines[2].number, lines[2].tokens[2:], 1)
     rows = [read_numbers(path, number, tokens, channels) for number, tokens in lines[3:]]
     if len(rows) != count:
         fail(path, lines[-1].number, f"{count:g} rows announced, {len(rows)} found; the file may be cut short")
-    return frame_time, np.array(rows).reshape(len(rows), channels)
+    return np.array(rows).reshape(len(rows), channels)

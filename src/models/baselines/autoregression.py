@@ -89,26 +89,6 @@ class Autoregression(nn.Module):
         return Filtered(self.predict(states), values, states)
 
 
-def fit_autoregression(
-    train: tuple[Tensor, Tensor, Tensor],
-    validation: tuple[Tensor, Tensor, Tensor],
-    *,
-    order: int,
-    ridges: Sequence[float],
-    scale: str,
-) -> tuple[Autoregression, float]:
-    """Returns an autoregression and its ridge, which is chosen on validation. Each part is values, mask, scored, all
-    (sequence, time, feature).
-
-    Lower orders, for the beginning of sequences, are fitted each to all rows that have its lags, with a ridge of its
-    own: in a system that begins at rest, say, the first rows are not like the others. Where no validation row has the
-    lags of a lower order, its ridge is chosen on the training rows.
-
-    Raises ValueError when no training step has `order` observed steps before it.
-    """
-    return next(fit_autoregressions(train, validation, orders=[order], ridges=ridges, scale=scale))
-
-
 def fit_autoregressions(
     train: tuple[Tensor, Tensor, Tensor],
     validation: tuple[Tensor, Tensor, Tensor],
@@ -117,8 +97,15 @@ def fit_autoregressions(
     ridges: Sequence[float],
     scale: str,
 ) -> Iterator[tuple[Autoregression, float]]:
-    """Yields what `fit_autoregression` returns for each of the orders. A lower order is fitted once for all of them.
-    Raises ValueError as `fit_autoregression`."""
+    """Yields an autoregression of each of the orders, and its ridge, which is chosen on validation. Each part is
+    values, mask, scored, all (sequence, time, feature).
+
+    Lower orders, for the beginning of sequences, are fitted each to all rows that have its lags, with a ridge of its
+    own: in a system that begins at rest, say, the first rows are not like the others. Where no validation row has the
+    lags of a lower order, its ridge is chosen on the training rows. A lower order is fitted once for all of them.
+
+    Raises ValueError when no training step has as many observed steps before it as an order.
+    """
     for each in orders_apart(train, validation, orders=orders, ridges=ridges, scale=scale):
         readout, place = least_validation_error(each.maps, each.held_out)
         yield each.model(readout), ridges[place]
@@ -149,7 +136,7 @@ def orders_apart(
     scale: str,
 ) -> Iterator[OrderFits]:
     """Yields the fits of each of the orders. A lower order is fitted once for all of them. Raises ValueError as
-    `fit_autoregression`."""
+    `fit_autoregressions`."""
     train_rows, validation_rows = (partial(lag_rows, *part) for part in (train, validation))
     below: dict[int, AffineMap] = {}
     for order in orders:
@@ -231,7 +218,7 @@ class VAR:
 
     def fit(self, problem: Problem) -> Fitted:
         """Returns the autoregression of the chosen order and ridge, and these: of orders whose errors are rounding
-        (`least_error`) the first. Raises ValueError as `fit_autoregression`."""
+        (`least_error`) the first. Raises ValueError as `fit_autoregressions`."""
         fits = self.candidates(problem)
         models: list[Any] = [fitted.model for fitted in fits]
         errors = [one_step_error(model, problem.validation) for model in models]

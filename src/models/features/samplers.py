@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -23,12 +22,7 @@ BLOCK_BYTES = 2**21  # rows that go through all factors of a Hadamard product be
 
 
 class Sampler(ABC):
-    """Says how directions and radii are drawn jointly. What a sampler returns is float64 and on the generator's device.
-
-    orthogonal: whether the directions of a block are meant to be pairwise orthogonal.
-    """
-
-    orthogonal: ClassVar[bool]
+    """Says how directions and radii are drawn jointly. What it returns is float64 and on the generator's device."""
 
     @abstractmethod
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
@@ -43,8 +37,6 @@ class Sampler(ABC):
 class Iid(Sampler):
     """Draws independent directions, uniform on the sphere: the paper's unstructured w^iid (section 4)."""
 
-    orthogonal: ClassVar[bool] = False
-
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
         return _unit_rows(_normal(count, dimension, generator))
 
@@ -57,8 +49,6 @@ class Orthogonal(Sampler):
     Haar-distributed orthogonal matrix. Each single direction is uniform on the sphere, so kernel estimates stay
     unbiased.
     """
-
-    orthogonal: ClassVar[bool] = True
 
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
         sizes = _block_sizes(count, dimension)
@@ -81,7 +71,6 @@ class Hadamard(Sampler):
     Raises ValueError when `blocks` is below 1.
     """
 
-    orthogonal: ClassVar[bool] = True
     blocks: Count = 3
 
     def __post_init__(self) -> None:

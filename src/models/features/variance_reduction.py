@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -55,7 +54,6 @@ class NearOrthogonal(Sampler):
     Raises ValueError when `steps` is negative, or `square_weight` negative or not finite.
     """
 
-    orthogonal: ClassVar[bool] = True
     steps: Steps = 100
     square_weight: NotNegative = 1.0
     stratified: bool = True
@@ -105,8 +103,6 @@ class Sobol(Sampler):
 
     `directions` raises ValueError for inputs of more columns than there are Sobol coordinates.
     """
-
-    orthogonal: ClassVar[bool] = False
 
     def directions(self, count: int, dimension: int, *, generator: torch.Generator) -> Tensor:
         if dimension > LARGEST_SOBOL_INPUT:

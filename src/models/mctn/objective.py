@@ -20,8 +20,6 @@ from models.sequence.losses import absolute_error, masked_squared_error
 from models.sequence.packing import Padded, batches_by_length
 from models.sequence.scores import explained, explained_by_column
 
-TERMS = ("translation", "cycle", "second")
-
 
 class Weights(NamedTuple):
     """Holds λ_t, λ_c and λ_2: of translations into targets, of those back into the source, and of the second level."""

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.baselines.autoregression import VAR, fit_autoregression
+from models.baselines.autoregression import VAR, fit_autoregressions
 from models.baselines.echo_state import EchoState
 from models.baselines.networks import LSTM
 from models.baselines.seasonal_naive import seasonal_naive
@@ -152,7 +152,7 @@ def ridge_by_hand(x: Tensor, y: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
 def test_lower_orders_are_autoregressions_of_their_own(order: int) -> None:
     """Each against a separate fit with each ridge, and against the last value, chosen by their validation errors."""
     train, validation, ridges = seasonal(1), seasonal(2, steps=200), [1e-2, 1.0, 1e3]
-    model, _ = fit_autoregression(train, validation, order=order, ridges=ridges, scale="none")
+    model, _ = next(fit_autoregressions(train, validation, orders=[order], ridges=ridges, scale="none"))
     assert model.start_up is not None
     assert model.start_up.orders == tuple(start_up_orders(order)[:-1])
     for i, lower in enumerate(model.start_up.orders[1:], start=1):
@@ -168,7 +168,7 @@ def test_lower_orders_are_autoregressions_of_their_own(order: int) -> None:
 @torch.no_grad()
 def test_an_autoregression_reads_the_largest_order_whose_rows_it_has() -> None:
     train, test = seasonal(1), seasonal(3, steps=20)
-    model, _ = fit_autoregression(train, train, order=4, ridges=[1e-2], scale="none")
+    model, _ = next(fit_autoregressions(train, train, orders=[4], ridges=[1e-2], scale="none"))
     predictions = filter_sequences(model, test.values, test.mask).predictions[0]
     for seen in range(1, 12):
         order = min(seen, 4)
@@ -425,7 +425,7 @@ def test_orders_of_short_sequences_with_gaps_are_fitted_to_all_rows_that_have_th
             for each in (maps[order], last_value(order, rows.targets))
         )
         assert ours < 0.9 * last
-    model, _ = fit_autoregression(train, validation, order=8, ridges=settings.ridges, scale="none")
+    model, _ = next(fit_autoregressions(train, validation, orders=[8], ridges=settings.ridges, scale="none"))
     if asked == 2:
         torch.testing.assert_close(maps[4].weight, model.start_up.weight(4))
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from mctn_problems import network, samples
-from models.mctn.objective import TERMS, Learning, SentimentObjective, Weights, measure
+from models.mctn.objective import Learning, SentimentObjective, Weights, measure
 from pipeline.job.curve import Decision, EpochRow, Measures
 from pipeline.job.fit import Fit
 from pipeline.job.fit_settings import FitSettings
@@ -19,7 +19,7 @@ def rows_of(path: Path | None, epochs: int, *, arm: str = "cyclic-t-v-a", **own:
     model, rows = network(arm, dropout=0.3, feedback="teacher"), list[EpochRow]()
     objective = SentimentObjective(model, samples(), weights=Weights(1, 1, 1), learning=Learning(5, 0.5, **own))
     measures = Measures(
-        lambda: measure(model, samples(), terms=frozenset(TERMS)).losses, rows.append, Decision("prediction")
+        lambda: measure(model, samples(), terms=Weights().terms).losses, rows.append, Decision("prediction")
     )
     settings = FitSettings(epochs, "adam", 0.01, clip=1.0, accept="always", seed=0)
     Fit(objective, settings, generator=torch.Generator().manual_seed(0), measures=measures, path=path).run()

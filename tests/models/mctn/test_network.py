@@ -12,11 +12,11 @@ from mctn_problems import WIDTHS, network, samples
 from models.mctn import network as module
 from models.mctn.arms import ARMS, plan_of
 from models.mctn.network import Architecture, SentimentNetwork, Teacher, Translation
-from models.mctn.objective import TERMS, Learning, SentimentObjective, Weights, measure, translation_loss
+from models.mctn.objective import Learning, SentimentObjective, Weights, measure, translation_loss
 from models.mctn.samples import Samples
 from models.sequence.packing import Padded
 
-ALL = frozenset(TERMS)
+ALL = Weights().terms
 ROWS = torch.arange(12)
 
 

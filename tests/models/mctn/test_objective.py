@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 
 from mctn_problems import network, samples
 from models.mctn.network import SentimentNetwork
-from models.mctn.objective import TERMS, Batch, Learning, SentimentObjective, Weights, attention_of, measure
+from models.mctn.objective import Batch, Learning, SentimentObjective, Weights, attention_of, measure
 from models.mctn.samples import Samples, dropped, without
 from models.mctn.training import Training, train
 
@@ -114,7 +114,7 @@ def test_shuffled_targets_are_those_of_other_samples() -> None:
 
 def test_explained_by_feature_beside_the_joint_one() -> None:
     model, own = network("cyclic-t-v-a"), samples(missing=[2])
-    found = measure(model, own, terms=frozenset(TERMS), batch_size=5)
+    found = measure(model, own, terms=Weights().terms, batch_size=5)
     assert {name: len(each) for name, each in found.by_feature.items()} == {
         "translation v": 3,
         "cycle t": 4,
@@ -193,7 +193,7 @@ def test_samples_without_a_step_to_read_count_for_nothing_where_it_is_measured(a
     labels = own.labels
     assert labels is not None
     others = Samples({name: stream.take(rows) for name, stream in own.streams.items()}, labels[rows])
-    found, left = (measure(model, each, terms=frozenset(TERMS)) for each in (own, others))
+    found, left = (measure(model, each, terms=Weights().terms) for each in (own, others))
     assert found.outputs[[2, 9]].isnan().all()
     assert found.encodings[[2, 9]].isnan().all()
     torch.testing.assert_close(found.outputs[rows], left.outputs, rtol=0, atol=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.baselines.autoregression import Autoregression, fit_autoregression
+from models.baselines.autoregression import Autoregression, fit_autoregressions
 from models.baselines.persistence import Persistence
 from models.forecasting.filtering import MaskedSequences, SequenceModel, filter_sequences, has_gaps, scored_steps
 from models.forecasting.readout import LagShares, ReadoutFit, ReadoutSettings, fit_readout
@@ -78,7 +78,7 @@ def test_autoregression_recovers_its_coefficients() -> None:
         values[0, t] = truth @ values[0, t - 1] + 0.1 * torch.randn(2, generator=generator, dtype=torch.float64) + 0.05
     mask = torch.ones_like(values, dtype=torch.bool)
     part = (values, mask, scored_steps(mask, first_step=1))
-    model, ridge = fit_autoregression(part, part, order=1, ridges=[1e-3, 1e6], scale="none")
+    model, ridge = next(fit_autoregressions(part, part, orders=[1], ridges=[1e-3, 1e6], scale="none"))
     assert ridge == 1e-3
     torch.testing.assert_close(model.weight.detach(), truth, atol=0.05, rtol=0)
     torch.testing.assert_close(model.bias.detach(), torch.full((2,), 0.05, dtype=torch.float64), atol=0.02, rtol=0)
@@ -98,11 +98,11 @@ def test_baseline_errors() -> None:
     with pytest.raises(ValueError, match="order of at least 1, got 0"):
         Autoregression(dimension=1, order=0)
     with pytest.raises(ValueError, match="3 steps are too short for an autoregression of order 4"):
-        fit_autoregression(part, part, order=4, ridges=[1.0], scale="none")
+        next(fit_autoregressions(part, part, orders=[4], ridges=[1.0], scale="none"))
     values = torch.zeros(1, 9, 1)
     mask = (torch.arange(9) % 2 == 0)[None, :, None]
     with pytest.raises(ValueError, match="no training step has 2 observed steps before it; take a lower order"):
-        fit_autoregression((values, mask, mask), (values, mask, mask), order=2, ridges=[1.0], scale="none")
+        next(fit_autoregressions((values, mask, mask), (values, mask, mask), orders=[2], ridges=[1.0], scale="none"))
 
 
 def test_chunk_must_be_positive() -> None:

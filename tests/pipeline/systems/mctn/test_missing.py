@@ -11,12 +11,12 @@ import torch
 from mctn_problems import network, samples
 from models.mctn.arms import ARMS, plan_of
 from models.mctn.network import SentimentNetwork
-from models.mctn.objective import TERMS
+from models.mctn.objective import Weights
 from models.mctn.samples import Stream, without
 from models.sequence.packing import Packed
 from pipeline.systems.mctn.missing import is_the_same, variants
 
-ALL = frozenset(TERMS)
+ALL = Weights().terms
 
 
 @pytest.mark.parametrize("arm", [arm for arm in ARMS if plan_of(arm).targets])

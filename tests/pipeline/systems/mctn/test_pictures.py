@@ -13,7 +13,7 @@ import torch
 from data.multimodal.cycles import load_cycles
 from data.utterances import Part, Utterances, Words
 from models.mctn.network import Architecture, SentimentNetwork
-from models.mctn.objective import TERMS, measure
+from models.mctn.objective import Weights, measure
 from pipeline.job.curve import Decision, EpochRow, Progress
 from pipeline.systems.mctn import pictures
 from pipeline.systems.mctn.evaluate import Evaluated
@@ -50,7 +50,7 @@ def drawn(kept: Kept, data: Utterances, arm: str, *, full: bool = True) -> Senti
     samples = prepared(data, "tva", dtype=torch.float32)
     architecture = Architecture(arm, samples.widths, max(1, len(data.classes)), units=4)
     network = SentimentNetwork(architecture, seed=0).eval()
-    terms = frozenset(TERMS) if network.plan.targets else frozenset[str]()
+    terms = Weights().terms if network.plan.targets else frozenset[str]()
     found = measure(network, samples.parts["test"], terms=terms)
     rows = [
         EpochRow(i, i, {"train": 2.0 - i, "validation": 1.0}, 0.1, decides=Decision("validation")) for i in range(2)
