@@ -25,6 +25,7 @@ REFERENCE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8}  # lines that are
 TITLE_LETTERS = 10.5  # an inch of a title holds, whatever letters they are
 SAME_LINE = 1e-9  # of its value: what differs by less is one line
 NARROW = 30  # times the least value of a logarithmic axis, below which its ticks are a few round numbers
+PANELS = 4  # of a figure with one a feature, at most
 MSE = "mean squared error (standardised units)"
 
 
@@ -218,11 +219,11 @@ def not_drawn(features: Sequence[str], varies: np.ndarray) -> str:
 
 
 def feature_panels(
-    features: Sequence[str], units: Sequence[str], varies: np.ndarray, *, title: str, x: str, most: int = 4
+    features: Sequence[str], units: Sequence[str], varies: np.ndarray, *, title: str, x: str
 ) -> tuple[Figure, list[tuple[Axes, int]]]:
-    """Returns a figure and a panel for each of up to `most` features that vary, with the feature's place among all;
+    """Returns a figure and a panel for each of up to `PANELS` features that vary, with the feature's place among all;
     each panel has the name and unit of its feature. Where no feature varies the panels are those of constant ones."""
-    chosen = spread(np.flatnonzero(varies if varies.any() else ~varies), most)
+    chosen = spread(np.flatnonzero(varies if varies.any() else ~varies), PANELS)
     figure, axes = new_axes(title, x=x, y="", rows=len(chosen), height=1.6 * len(chosen) + 1)
     for panel, i in zip(axes, chosen, strict=True):
         panel.set_ylabel(f"{features[i]}\n({units[i]})" if units[i] else str(features[i]), fontsize=SMALL_SIZE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -205,7 +205,7 @@ def as_in_a_file(grey: np.ndarray, invert: str) -> np.ndarray:
     return PAPER - grey if invert == "true" else grey
 
 
-def said_inverted(scans: Mapping[str, Scan], warn: Callable[..., None] = warnings.warn) -> None:
+def said_inverted(scans: Mapping[str, Scan]) -> None:
     """Warns of the images whose light and dark were exchanged, and of those whose ink was hard to tell, if there are
     any. scans: by where they stand."""
     for own, said in (
@@ -213,4 +213,4 @@ def said_inverted(scans: Mapping[str, Scan], warn: Callable[..., None] = warning
         ([name for name, scan in scans.items() if scan.unsure], UNSURE),
     ):
         if own:
-            warn(f"{own[0]}: {said.format(f'in {len(own)} of {len(scans)} images')}", stacklevel=4)
+            warnings.warn(f"{own[0]}: {said.format(f'in {len(own)} of {len(scans)} images')}", stacklevel=4)

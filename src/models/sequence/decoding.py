@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+BLOCK = 64  # values of which the largest is found at once
+
 
 class Writer(Protocol):
     """Is a model that writes the next token of several hypotheses at once.
@@ -92,17 +94,17 @@ def greedy(model: Writer, memory: Any, rules: Rules) -> list[Written]:
     return [written(tokens, float(own), rules, longest) for tokens, own in zip(found, log_p, strict=True)]
 
 
-def best_of_each(values: Tensor, *, block: int = 64) -> tuple[Tensor, Tensor]:
+def best_of_each(values: Tensor) -> tuple[Tensor, Tensor]:
     """Returns the largest value of each row and its place, (row,) both; of equals the first.
 
-    The largest of each block comes first, as finding a value is several times as fast as finding its place.
+    The largest of each `BLOCK` comes first, as finding a value is several times as fast as finding its place.
     """
-    whole = values.shape[1] // block * block
-    blocks = values[:, :whole].unflatten(1, (whole // block, block)).amax(2)
+    whole = values.shape[1] // BLOCK * BLOCK
+    blocks = values[:, :whole].unflatten(1, (whole // BLOCK, BLOCK)).amax(2)
     if whole < values.shape[1]:
         blocks = torch.cat([blocks, values[:, whole:].amax(1, keepdim=True)], 1)
-    first = blocks.max(1, keepdim=True).indices * block
-    places = (first + torch.arange(block, device=values.device)).clamp(max=values.shape[1] - 1)
+    first = blocks.max(1, keepdim=True).indices * BLOCK
+    places = (first + torch.arange(BLOCK, device=values.device)).clamp(max=values.shape[1] - 1)
     best, place = values.gather(1, places).max(1, keepdim=True)
     return best.squeeze(1), places.gather(1, place).squeeze(1)
 

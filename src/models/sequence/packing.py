@@ -12,6 +12,8 @@ from torch import Tensor
 
 from models.sequence.masks import present_steps
 
+WINDOW = 16  # batches of an epoch that are sorted by length together
+
 
 class Padded(NamedTuple):
     """Holds sequences padded to the longest.
@@ -139,19 +141,17 @@ class Places:
         return self.sequence * self.steps + self.step
 
 
-def batches_by_length(
-    lengths: Tensor, *, size: int, generator: torch.Generator, window: int = 16
-) -> tuple[Tensor, ...]:
+def batches_by_length(lengths: Tensor, *, size: int, generator: torch.Generator) -> tuple[Tensor, ...]:
     """Returns the row numbers of each batch of an epoch, int64 (batch size,) each; every row comes once.
 
-    The rows are drawn in a random order; each `window` batches of them are sorted by length, so that a batch has little
+    The rows are drawn in a random order; each `WINDOW` batches of them are sorted by length, so that a batch has little
     padding, and the batches then come in a random order. lengths (row,); size: rows of a batch, the last may be
-    smaller. Raises ValueError for a size or window below 1.
+    smaller. Raises ValueError for a size below 1.
     """
-    if size < 1 or window < 1:
-        raise ValueError(f"a batch needs at least one row and a window at least one batch, got {size} and {window}")
+    if size < 1:
+        raise ValueError(f"a batch needs at least one row, got {size}")
     order = torch.randperm(len(lengths), generator=generator)
     batches, lengths = list[Tensor](), lengths.cpu()
-    for rows in order.split(size * window):
+    for rows in order.split(size * WINDOW):
         batches += rows[lengths[rows].argsort(stable=True)].split(size)
     return tuple(batches[place] for place in torch.randperm(len(batches), generator=generator).tolist())

@@ -29,11 +29,11 @@ def theorem_1(exact: Risk, *, delta: float, rank: int, rows: int, noise: float) 
     return exact.bound / (1 - delta) + delta / (1 + delta) * rank / rows * noise**2
 
 
-def theorem_2(threshold: float, *, count: int, rows: int, ridge: float, least: float = 0.0) -> float:
+def theorem_2(threshold: float, *, count: int, rows: int, ridge: float) -> float:
     """Returns N² exp(−C m x²) with x = a σ_min/N and C = ½, at most 1, which bounds P(Δ > a) for m independent
     frequencies.
 
-    a is the threshold; σ_min = λN + `least`, the least eigenvalue of K; m is `count`, N is `rows`, λ is `ridge`.
+    a is the threshold; σ_min = λN, as K may be singular; m is `count`, N is `rows`, λ is `ridge`.
     C: each term of K̂_ij − K_ij, the mean of m independent cosines, spans an interval of length 2/m, so that
     P(|K̂_ij − K_ij| > x) ≤ 2 exp(−m x²/2) (Hoeffding 1963); the diagonal is exact, and N(N − 1)/2 pairs are left, which
     makes N(N − 1) exp(−m x²/2).
@@ -41,7 +41,7 @@ def theorem_2(threshold: float, *, count: int, rows: int, ridge: float, least: f
     """
     number("threshold", threshold)
     number("ridge", ridge)
-    x = threshold * (ridge + least / rows)
+    x = threshold * ridge
     return min(1.0, rows**2 * math.exp(-0.5 * count * (x * x)))
 
 

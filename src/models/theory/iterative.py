@@ -19,6 +19,7 @@ from models.runtime.parameters import number
 from models.theory.dense import Approximation, Risk, check_features, check_signal
 
 TOLERANCE = 1e-9
+RESIDUAL = 1e-6  # of the extreme eigenvalues of an approximation
 BLOCK = 256  # columns that are solved for at once
 
 
@@ -146,19 +147,18 @@ def iterative_approximation(
     features: Tensor,
     *,
     generator: torch.Generator,
-    tolerance: float = 1e-6,
     most: int = 300,
 ) -> Approximation:
     """Returns what `KernelSpectrum.approximation` does, from products alone. features: Φ (N, 2m).
 
-    Both ends are within `tolerance` of an eigenvalue; see `generalised_lanczos` for which. generator: of the random
+    Both ends are within `RESIDUAL` of an eigenvalue; see `generalised_lanczos` for which. generator: of the random
     start. Raises ValueError like `generalised_lanczos` and for features that do not fit.
     """
     check_features(features, shifted.rows)
     phi = features.double()
     start = torch.randn(len(phi), 1, dtype=torch.float64, generator=generator, device=generator.device).to(phi)
     ends = generalised_lanczos(
-        lambda v: phi @ (phi.T @ v) - shifted.kernel(v), shifted, start, tolerance=tolerance, most=most
+        lambda v: phi @ (phi.T @ v) - shifted.kernel(v), shifted, start, tolerance=RESIDUAL, most=most
     )
     return Approximation(ends.lowest, ends.highest)
 

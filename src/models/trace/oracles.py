@@ -17,6 +17,7 @@ from torch import Tensor
 
 Oracle = Callable[[Tensor], Tensor]
 SPARSE_BLOCK = 8  # queries that a sparse matrix is multiplied by at once
+PAIRS = 3  # random vectors by which a matrix is found not to be symmetric
 
 
 class OracleError(ValueError):
@@ -150,14 +151,12 @@ class Checked:
         return products
 
 
-def check_symmetric(
-    oracle: Oracle, size: int, *, generator: torch.Generator, dtype: torch.dtype, pairs: int = 3
-) -> None:
-    """Compares xᵀAy with yᵀAx for `pairs` random x and y (n,), within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖; n is `size`.
+def check_symmetric(oracle: Oracle, size: int, *, generator: torch.Generator, dtype: torch.dtype) -> None:
+    """Compares xᵀAy with yᵀAx for `PAIRS` random x and y (n,), within √ε of ‖x‖‖Ay‖ + ‖y‖‖Ax‖; n is `size`.
 
     Raises OracleError where they differ: the trace of another matrix than a symmetric one is not estimated here.
     """
-    x, y = (torch.randn(pairs, size, generator=generator, dtype=dtype, device=generator.device) for _ in range(2))
+    x, y = (torch.randn(PAIRS, size, generator=generator, dtype=dtype, device=generator.device) for _ in range(2))
     by_x, by_y = Checked(oracle)(torch.stack([x, y]))
     difference = ((y * by_x).sum(1) - (x * by_y).sum(1)).abs()
     scale = x.norm(dim=1) * by_y.norm(dim=1) + y.norm(dim=1) * by_x.norm(dim=1)

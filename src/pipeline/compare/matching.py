@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline.compare.draws import groups, is_usable, jobs_of_arm, jobs_of_two_arms
 from pipeline.compare.statistics import CONFIDENCE, FEWEST_FOR_INTERVAL, UNKNOWN, Interval
 
-RESAMPLES = 9999
+RESAMPLES, SEED = 9999, 0
 
 
 def count_that_reaches(counts: np.ndarray, log_errors: np.ndarray, log_level: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ def _matching_rows(jobs: pd.DataFrame, arms: tuple[str, str], rng: np.random.Gen
     return rows
 
 
-def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed: int = 0) -> pd.DataFrame:
+def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str) -> pd.DataFrame:
     """Returns how many features the baseline needs for the error that the challenger has at m: per data set and m.
 
     The curves are geometric means over usable draws, see `count_that_reaches`. factor: baseline_count/m, in words in
@@ -99,6 +99,6 @@ def matching_counts(jobs: pd.DataFrame, *, baseline: str, challenger: str, seed:
     rows = []
     for (data,), group in groups(jobs_of_two_arms(jobs, baseline, challenger), "data"):
         if len(set(group["arm"])) == 2:
-            matches = _matching_rows(group, (baseline, challenger), np.random.default_rng(seed))
+            matches = _matching_rows(group, (baseline, challenger), np.random.default_rng(SEED))
             rows += [{"data": data, "stand_in": bool(np.any(group["stand_in"])), **row} for row in matches]
     return pd.DataFrame(rows)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 NEIGHBOURS, FOLDS = 5, 5
-PERPLEXITY = 30.0
+PERPLEXITY, SEED = 30.0, 0  # of the places in the plane
 METRIC = "joint_"  # begins the names of the metrics
 
 
@@ -77,7 +77,7 @@ def separation(own: Encodings) -> Separation | None:
     )
 
 
-def plane(own: Encodings, *, seed: int = 0) -> np.ndarray:
+def plane(own: Encodings) -> np.ndarray:
     """Returns a place in the plane for each sample by t-SNE (van der Maaten and Hinton 2008) of the standardised
     encodings, from their first two principal components on: (sample, 2). Fewer than three samples, and encodings that
     are all the same, have no such plane: 0."""
@@ -87,7 +87,7 @@ def plane(own: Encodings, *, seed: int = 0) -> np.ndarray:
     if len(places) < 3 or not places.any():
         return np.zeros((len(places), 2))
     perplexity = min(PERPLEXITY, (len(own.kind) - 1) / 3)
-    model = TSNE(2, perplexity=perplexity, init="pca", random_state=seed, n_jobs=1)
+    model = TSNE(2, perplexity=perplexity, init="pca", random_state=SEED, n_jobs=1)
     return model.fit_transform(places)
 
 

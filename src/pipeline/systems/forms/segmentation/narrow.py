@@ -11,6 +11,7 @@ from models.forms.detect.average_precision import curve, matches
 from models.forms.detect.boxes import WORD, Detections, Truth
 
 NARROW = "narrow_word"  # its average precision among the scores, and its column of tables
+LEAST_OVERLAP = 0.5  # by which a detection means a true word, as for average precision
 
 
 def median_width(truths: Sequence[Truth]) -> float:
@@ -25,13 +26,13 @@ def widths_of(boxes: Truth | Detections) -> np.ndarray:
     return words[:, 2] - words[:, 0]
 
 
-def narrow_of(found: Detections, truth: Truth, limit: float, *, least_overlap: float = 0.5) -> np.ndarray:
+def narrow_of(found: Detections, truth: Truth, limit: float) -> np.ndarray:
     """Returns which detections of a form count among words that are at most `limit` pixels wide, bool (detection,):
     those that mean such a word, and those that mean none and are no wider. One that means a wider word counts
     nowhere."""
     words = found.classes == WORD
     own, there = found.at(words), truth.classes == WORD
-    meant = matches(own, Truth(truth.boxes[there], truth.classes[there]), least_overlap)
+    meant = matches(own, Truth(truth.boxes[there], truth.classes[there]), LEAST_OVERLAP)
     wide = np.append(widths_of(truth), np.nan)[meant]  # of -1, which means none, the last
     chosen = np.zeros(len(found.boxes), bool)
     chosen[words.cpu().numpy()] = np.where(meant >= 0, wide, widths_of(own)) <= limit
