@@ -20,13 +20,12 @@ from models.documents.text_classifier import commonest
 from models.sequence.entities import Counts, entity_counts, set_counts, values_in
 from models.sequence.scores import accuracy
 from pipeline.systems.documents.baselines import (
-    ALPHAS,
-    PENALTIES,
     best_classifier,
     best_tagger,
+    first_words,
+    lengthened,
     state_of,
     states_of,
-    tags_by,
 )
 
 LENGTHS: tuple[int | None, ...] = (None, 512, 2048)
@@ -57,7 +56,7 @@ def label_rows(data: Documents) -> Iterator[Row]:
     task = f"class, {len(data.classes)}"
     yield Row(task, "majority", accuracy(test, [commonest(train)] * len(test)))
     for most in LENGTHS:
-        model = best_classifier(data, penalties=PENALTIES, most=most)
+        model = best_classifier(data, most=most)
         found = model.classes([own.words for own in data.parts["test"]])
         yield Row(task, f"TF-IDF, {words_read(most)}", accuracy(test, found), f"C = {model.penalty:g}")
 
@@ -76,8 +75,8 @@ def state_rows(data: Documents) -> Iterator[Row]:
 
 def tag_row(data: Documents, *, layout: bool, most: int | None) -> Row:
     """Returns strict F1 of entities, and F1 of values where they are known."""
-    parts, tagger = data.parts, best_tagger(data, layout=layout, alphas=ALPHAS, most=most)
-    found = tags_by(tagger, parts["test"], most)
+    parts, tagger = data.parts, best_tagger(data, layout=layout, most=most)
+    found = lengthened(tagger.tags([first_words(own, most) for own in parts["test"]]), parts["test"])
     counts = entity_counts([own.tags for own in parts["test"]], found)
     more = [f"alpha = {tagger.alpha:g}", *(f"{kind} {own.f1 or 0:.3f}" for kind, own in counts.items())]
     if any(own.values for own in parts["test"]):

@@ -12,6 +12,7 @@ import pytest
 
 from data.documents.generator import SyntheticDocuments, with_kinds
 from data.pages import Documents
+from pipeline.systems.documents import baselines
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
@@ -40,8 +41,8 @@ def data() -> Documents:
 
 
 def test_every_row_has_a_score(benchmark: Any, data: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "ALPHAS", (1e-3, 1e-4))
-    monkeypatch.setattr(benchmark, "PENALTIES", (1.0,))
+    monkeypatch.setattr(baselines, "ALPHAS", (1e-3, 1e-4))
+    monkeypatch.setattr(baselines, "PENALTIES", (1.0,))
     labels, states = list(benchmark.label_rows(data)), list(benchmark.state_rows(data))
     assert labels[0].baseline == "majority"
     assert labels[0].score == 0.5

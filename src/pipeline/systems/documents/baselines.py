@@ -65,12 +65,10 @@ def tagged_by_all(data: Documents) -> Answers:
     return {name: best_tagger(data, layout=layout).tags(data.parts["test"]) for name, layout in names.items()}
 
 
-def best_tagger(
-    data: Documents, *, layout: bool, alphas: Sequence[float] = ALPHAS, most: int | None = None
-) -> WindowTagger:
-    """Returns the tagger whose penalty is best on the validation part after `TRIED` passes over the words, as
-    `best_penalty` says; it has made all passes. most: words of a document that are read; the others count as
-    outside."""
+def best_tagger(data: Documents, *, layout: bool, most: int | None = None) -> WindowTagger:
+    """Returns the tagger whose penalty, of `ALPHAS` at first, is best on the validation part after `TRIED` passes over
+    the words, as `best_penalty` says; it has made all passes. most: words of a document that are read; the others count
+    as outside."""
     learned, held = [first_words(own, most) for own in data.parts["train"]], data.parts["validation"]
     features = WindowFeatures(layout=layout).fit(learned)
     rows, tags = features.rows(learned), joined_tags(learned, [own.tags for own in learned])
@@ -80,7 +78,7 @@ def best_tagger(
         tried = WindowTagger(layout=layout, alpha=alpha, passes=TRIED).fit_rows(features, rows, tags)
         return entity_f1(true, lengthened([tried.tags_of_rows(own) for own in seen], held)) or 0.0
 
-    best = best_penalty(alphas, score, called="window tagger")
+    best = best_penalty(ALPHAS, score, called="window tagger")
     return WindowTagger(layout=layout, alpha=best).fit_rows(features, rows, tags)
 
 
@@ -103,11 +101,6 @@ def first_words(document: Document, most: int | None) -> Document:
     )
 
 
-def tags_by(tagger: WindowTagger, documents: Sequence[Document], most: int | None) -> list[tuple[str, ...]]:
-    """Returns the tags of all words; those that are not read are outside."""
-    return lengthened(tagger.tags([first_words(own, most) for own in documents]), documents)
-
-
 def lengthened(found: Sequence[Sequence[str]], documents: Sequence[Document]) -> list[tuple[str, ...]]:
     """Returns a tag of every word, outside behind the last one that was found."""
     return [(*tags, *[OUTSIDE] * (len(own.words) - len(tags))) for tags, own in zip(found, documents, strict=True)]
@@ -128,11 +121,9 @@ def classified_by_all(data: Documents) -> Answers:
     return found
 
 
-def best_classifier(
-    data: Documents, *, penalties: Sequence[float] = PENALTIES, least: int = 2, most: int | None = None
-) -> TextClassifier:
-    """Returns the linear model of words whose penalty is best on the validation part, as `best_penalty` says. least,
-    most: as of `TextClassifier`."""
+def best_classifier(data: Documents, *, least: int = 2, most: int | None = None) -> TextClassifier:
+    """Returns the linear model of words whose penalty, of `PENALTIES` at first, is best on the validation part, as
+    `best_penalty` says. least, most: as of `TextClassifier`."""
     words, labels = (
         {part: [take(own) for own in documents] for part, documents in data.parts.items()}
         for take in (lambda own: own.words, lambda own: str(own.label))
@@ -143,7 +134,7 @@ def best_classifier(
         own = fitted[penalty] = TextClassifier(penalty, least=least, most=most).fit(words["train"], labels["train"])
         return accuracy(labels["validation"], own.classes(words["validation"]))
 
-    return fitted[best_penalty(penalties, score, called="TF-IDF")]
+    return fitted[best_penalty(PENALTIES, score, called="TF-IDF")]
 
 
 def state_of(document: Document) -> str | None:
