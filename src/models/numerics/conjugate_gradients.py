@@ -11,7 +11,7 @@ from torch import Tensor
 Product = Callable[[Tensor], Tensor]  # (N, k) → (N, k), linear
 
 
-class NotPositiveDefinite(ValueError):
+class IndefiniteDirection(ValueError):
     """Says that a direction p was met with pᵀAp ≤ 0."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ def conjugate_gradients(
     A column is done, and stands still, when its residual is at most `tolerance` times its length, as the recurrence
     carries it on (see `Solution`); a column of zeros is done at once. precondition: v ↦ M⁻¹v, M symmetric positive
     definite; the nearer to A, the fewer products.
-    Raises ValueError for a b that is not finite, NotPositiveDefinite where A (or M) shows itself not to be so, by a
+    Raises ValueError for a b that is not finite, IndefiniteDirection where A (or M) shows itself not to be so, by a
     product that is not a number too, and NotConverged where `most` products do not suffice.
     """
     lengths, step = _lengths(right), 0
@@ -78,7 +78,7 @@ def conjugate_gradients(
         applied = product(direction)
         curvature = (direction * applied).sum(0)
         if bool((active & ~((curvature > 0) & (size > 0))).any()):
-            raise NotPositiveDefinite
+            raise IndefiniteDirection
         length = _ratio(size, curvature, active)
         x += length * direction
         residual -= length * applied

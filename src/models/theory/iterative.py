@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, Product, conjugate_gradients
+from models.numerics.conjugate_gradients import IndefiniteDirection, NotConverged, Product, conjugate_gradients
 from models.numerics.ridge import factor_ridge
 from models.runtime.parameters import number
 from models.theory.dense import Approximation, Risk, check_features, check_signal
@@ -72,7 +72,7 @@ class ShiftedKernel:
                 lambda v: _checked(self.product(v)), right, tolerance=self.tolerance, most=10 * self.rows + 10,
                 precondition=self.precondition,
             )  # fmt: skip
-        except NotPositiveDefinite as error:
+        except IndefiniteDirection as error:
             raise ValueError(f"{error}; raise the ridge") from error
         except NotConverged as error:
             raise ValueError(f"{error}; raise the ridge, or precondition by more features") from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, conjugate_gradients
+from models.numerics.conjugate_gradients import IndefiniteDirection, NotConverged, conjugate_gradients
 from models.trace.oracles import Checked, Oracle, OracleError, Shifted
 
 SOLVING = 1000  # steps at most
@@ -34,7 +34,7 @@ class Inverse:
             raise OracleError("a query holds a number that is not finite")
         try:
             solutions = conjugate_gradients(lambda v: oracle(v.T).T, columns, tolerance=self.tolerance, most=self.most)
-        except NotPositiveDefinite:
+        except IndefiniteDirection:
             raise OracleError(
                 "the matrix is not positive definite (pᵀAp ≤ 0 for some p); add a ridge to its diagonal"
             ) from None

@@ -9,7 +9,7 @@ import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
-from models.numerics.conjugate_gradients import NotConverged, NotPositiveDefinite, conjugate_gradients
+from models.numerics.conjugate_gradients import IndefiniteDirection, NotConverged, conjugate_gradients
 
 N = 40
 
@@ -105,9 +105,9 @@ def test_as_many_products_as_are_allowed_and_no_more() -> None:
 @pytest.mark.parametrize("factor", [-1.0, 0.0, math.nan])
 def test_what_is_not_positive_definite_is_refused(factor: float) -> None:
     right = normal(7, N, 2)
-    with pytest.raises(NotPositiveDefinite, match="the matrix is not positive definite"):
+    with pytest.raises(IndefiniteDirection, match="the matrix is not positive definite"):
         conjugate_gradients(lambda v: factor * v, right, tolerance=1e-9, most=9)
-    with pytest.raises(NotPositiveDefinite, match="the matrix is not positive definite"):
+    with pytest.raises(IndefiniteDirection, match="the matrix is not positive definite"):
         conjugate_gradients(lambda v: v, right, tolerance=1e-9, most=9, precondition=lambda v: factor * v)
 
 
