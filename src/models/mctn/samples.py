@@ -39,9 +39,7 @@ class Stream:
 
     def take(self, rows: Tensor) -> Stream:
         """Returns some samples, in this order."""
-        parts = self.steps.unpack()
-        values = torch.cat([self.steps.values[:0], *(parts[place] for place in rows.tolist())])
-        return Stream(Packed(values, self.steps.lengths[rows]), self.table)
+        return Stream(self.steps.take(rows), self.table)
 
     def looked_up(self) -> Tensor:
         """Returns the numbers of all steps, (step, width)."""

@@ -82,6 +82,11 @@ class Packed:
         values[present] = self.values[places[present]]
         return Padded(values, lengths)
 
+    def take(self, rows: Tensor) -> Packed:
+        """Returns these sequences (row,), in this order; a row may come more than once."""
+        places = Places.of(self.lengths[rows])
+        return Packed(self.values[self.starts[rows][places.sequence] + places.step], places.lengths)
+
     def unpack(self) -> list[Tensor]:
         """Returns one tensor (step, width) a sequence."""
         return list(self.values.split(self.lengths.tolist()))

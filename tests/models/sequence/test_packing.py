@@ -32,6 +32,14 @@ def test_what_is_packed_comes_back() -> None:
             torch.testing.assert_close(one, expected, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("rows", [[2, 1, 0, 2], [1], [], [0, 1, 2, 3]])
+def test_sequences_that_are_taken_are_those_joined_one_by_one(rows: list[int]) -> None:
+    packed = Packed.of(sequences())
+    taken, parts = packed.take(torch.tensor(rows, dtype=torch.int64)), packed.unpack()
+    assert torch.equal(taken.values, torch.cat([packed.values[:0], *(parts[row] for row in rows)]))
+    assert taken.lengths.tolist() == [LENGTHS[row] for row in rows]
+
+
 def test_a_batch_of_missing_sequences_has_one_step_that_is_not_present() -> None:
     padded = Packed.of(sequences()).pick(torch.tensor([1]))
     assert padded.values.shape == (1, 1, 2)

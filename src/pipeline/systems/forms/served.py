@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +86,7 @@ class Boxes:
     def answer(self, table: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
         """Returns the boxes of each form. Raises BadRequest for a form that comes twice."""
         names = [str(name) for name in table["form"]]
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
             raise BadRequest(f"form {twice!r} comes twice; give each a name of its own")
         least, vocabulary = float(params.get("least_score", 0.0)) or None, bool(params.get("vocabulary", False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from data.form_images import PARTS, WORD, FormImages, HandwrittenForms
+from data.form_images import PARTS, FormImages, HandwrittenForms
 from data.word_images import HandwrittenWords, WordImages
 from pipeline.host.errors import PipelineError
 from pipeline.systems.forms.config import FormsConfig
@@ -51,8 +51,3 @@ def cut_out(forms: FormImages) -> WordImages:
     """Returns the words of some forms in reading order."""
     words = [(form.crop(box), form.texts[box]) for form in forms.forms() for box in form.reading().tolist()]
     return WordImages.of([image for image, _ in words], [text for _, text in words])
-
-
-def texts_of(forms: FormImages) -> list[str]:
-    """Returns what each word of some forms says."""
-    return [text for text, kind in zip(forms.texts, forms.classes.tolist(), strict=True) if kind == WORD]

@@ -27,7 +27,7 @@ from pipeline.job.shared import forget_states, seconds_of, timed, versioned
 from pipeline.job.study import Study
 from pipeline.systems.forms.checks import page_reader_of
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.reading.load import pages_of, texts_of, words_of
+from pipeline.systems.forms.reading.load import pages_of, words_of
 from pipeline.systems.forms.recognition import fitting as recognition
 from pipeline.systems.forms.recognition.load import Moved
 from pipeline.systems.forms.recognition.starting import start_digest
@@ -114,7 +114,7 @@ def trained_on(
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:
         recogniser, _ = load_recogniser(folder)
         recognition.say_what_vocabulary_loses(settings, recogniser.alphabet)
-        texts = [recogniser.alphabet.spelt(text) for text in texts_of(data.parts["train"])]
+        texts = [recogniser.alphabet.spelt(text) for text in data.parts["train"].words()]
         return recogniser.to(device), recognition.correction_of(settings, recogniser.alphabet, texts)
 
     return part_of("recogniser", mark_of(settings, data, device, sections), here, make, find)

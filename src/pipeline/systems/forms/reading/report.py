@@ -18,7 +18,6 @@ from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.forms.comparison import EDGES
 from pipeline.systems.forms.reading.figures import pages, texts_below
-from pipeline.systems.forms.reading.load import texts_of
 from pipeline.systems.forms.reading.parts import Part
 from pipeline.systems.forms.reading.scores import (
     FOUND,
@@ -131,7 +130,7 @@ def said(metrics: dict[str, float], data: HandwrittenForms, alphabet: Alphabet) 
     }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rates.values()))
     table = table.rename_axis(data.name).reset_index()
-    lost = alphabet_in_words(alphabet, texts_of(data.parts["test"]))
+    lost = alphabet_in_words(alphabet, data.parts["test"].words())
     tables = [markdown_table(own, digits=4) for own in (table, *boxes_said(metrics, data))]
     return "\n\n".join([*tables, f"{lost}Data: {data.name}, source {data.source}"])
 

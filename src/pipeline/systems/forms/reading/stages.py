@@ -15,7 +15,7 @@ from pipeline.systems.forms.changes import log_changes, log_form_changes
 from pipeline.systems.forms.checks import boxes_given, detector_of
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.reading.load import cut_out, load, texts_of
+from pipeline.systems.forms.reading.load import cut_out, load
 from pipeline.systems.forms.reading.parts import Part, detector_for, page_reader_for, recogniser_for
 from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, said
 from pipeline.systems.forms.reading.scores import (
@@ -51,7 +51,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
         log_language(here, network, settings, found=recogniser.found)
         log_copies(settings, data, here)
         metrics = log_read(here, reader, tests, () if detector is None else detector.model.settings.kinds)
-        log_metrics(here.run, alphabet_metrics(network.alphabet, texts_of(data.parts["test"])))
+        log_metrics(here.run, alphabet_metrics(network.alphabet, data.parts["test"].words()))
         kept = keep(settings, data, reader, validation, here)
     here.close(said(metrics, data, network.alphabet) + kept, f"{validation:.4g} on the validation part")
     return validation
