@@ -10,11 +10,10 @@ import torch
 from data.base import Sequences, Standardiser, is_constant
 from data.tables import digit_dates, spreads, times
 from data.tables.working_days import working_day_steps
-from models.forecasting import times_ahead, training
+from models.forecasting import times_ahead
 from models.forecasting.estimators import unlike_series
 from models.forecasting.index import steps, working_days
 from models.numerics.standardisation import Standardisation, varies_by_rounding
-from pipeline.job import fit
 
 COLUMNS = {
     "varies": [1.0, 2.0, 4.0],
@@ -86,10 +85,6 @@ def test_working_days_are_told_alike() -> None:
 def test_numbers_go_on_alike(numbers: list[float]) -> None:
     later = times_ahead.times_after(pd.Index(numbers), 2)
     np.testing.assert_array_equal(times.times_after(np.array(numbers), 2), np.asarray(later, dtype=float))
-
-
-def test_training_ends_at_the_same_learning_rate_in_a_run_and_in_a_notebook() -> None:
-    assert fit.SMALLEST_STEP == training.SMALLEST_STEP
 
 
 @pytest.mark.parametrize("size", [1.0, 0.2, 0.13, 0.05, 0.0])

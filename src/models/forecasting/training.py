@@ -7,17 +7,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.forecasting.bptt import TruncatedBPTT
 from models.forecasting.filtering import Filtered, MaskedSequences
 from models.forecasting.readout import ReadoutFit
 from models.forecasting.recurrent import Recurrent
 from models.numerics.ridge import infinite_where_nan, masked_mse
-from models.runtime.objective import PLAIN_SHARE, Preconditioner, mean_gradient
+from models.runtime.objective import PLAIN_SHARE, SMALLEST_STEP, Preconditioner, Snapshot, mean_gradient, snapshot
 
 HORIZON, BATCH, CLIP = 20, 8, 10.0  # steps of a chunk, chunks of a gradient step, the largest norm of a gradient
-SMALLEST_STEP = 2.0**-12  # of the learning rate, after which training ends
 
 
 class Descent(NamedTuple):
@@ -40,11 +39,7 @@ class Descent(NamedTuple):
 
 class _Kept(NamedTuple):
     error: float
-    parameters: dict[str, Tensor]
-
-
-def _snapshot(model: nn.Module) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+    parameters: Snapshot
 
 
 def train_by_gradient(
@@ -89,7 +84,7 @@ class _Loop:
         self.objective, self.descent, self.generator, self.error = objective, descent, generator, error
         self.optimiser, self.rate = descent.optimiser(objective), descent.rate
         self.model, self.train = objective.model, math.inf
-        self.last: dict[str, Tensor] = {}
+        self.last: Snapshot = {}
         self.remembered: Any = None
 
     def run(self, epochs: int) -> list[float]:
@@ -144,7 +139,7 @@ class _Loop:
             self.descent.preconditioner.refresh(self.objective)
 
     def _accept(self, train: float) -> None:
-        self.train, self.last, self.remembered = train, _snapshot(self.model), self.objective.remembered()
+        self.train, self.last, self.remembered = train, snapshot(self.model), self.objective.remembered()
 
     def _take_back(self) -> None:
         self.model.load_state_dict(self.last)

@@ -14,6 +14,14 @@ from torch import Tensor, nn
 from models.runtime.collectives import sum_gradients, world
 
 PLAIN_SHARE = 0.05  # of the learning rate, for parameters that a preconditioner leaves alone
+SMALLEST_STEP = 2.0**-12  # of the learning rate: training ends where it was halved to less
+
+Snapshot = dict[str, Tensor]  # a copy of a model's parameters and buffers by name
+
+
+def snapshot(model: nn.Module) -> Snapshot:
+    """Returns a copy of a model's parameters and buffers by name, without gradients."""
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
 class Loss(NamedTuple):

@@ -16,16 +16,22 @@ from torch import nn
 from tqdm import tqdm
 
 from models.runtime.collectives import take_from_first_rank
-from models.runtime.objective import Loss, Objective, Preconditioner, RefreshedObjective
+from models.runtime.objective import (
+    SMALLEST_STEP,
+    Loss,
+    Objective,
+    Preconditioner,
+    RefreshedObjective,
+    Snapshot,
+    snapshot,
+)
 from pipeline.host.progress import Bar, training_bar
 from pipeline.job import checkpoint
 from pipeline.job.curve import EpochRow, Measures, Progress, no_worse
 from pipeline.job.feed import Feed
-from pipeline.job.fit_files import FitFiles, Snapshot, snapshot
+from pipeline.job.fit_files import FitFiles
 from pipeline.job.fit_settings import FitSettings, check_settings
 from pipeline.job.step import Stepper
-
-SMALLEST_STEP = 2.0**-12  # of the learning rate, after which training ends; as in `models.forecasting.training`
 
 
 class Fit:

@@ -10,16 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from models.runtime.collectives import rank
+from models.runtime.objective import Snapshot
 from pipeline.host.errors import PipelineError
 from pipeline.job import checkpoint
 from pipeline.job.curve import Progress, progress_of
 from pipeline.job.feed import Feed
-
-Snapshot = dict[str, Tensor]
-
-
-def snapshot(model: nn.Module) -> Snapshot:
-    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
 def section(tensors: Mapping[str, Tensor], prefix: str) -> Snapshot:
