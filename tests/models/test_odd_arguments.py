@@ -162,7 +162,9 @@ def test_a_folder_that_was_damaged_says_so_in_one_line(
         VARForecaster: lambda: VARForecaster(orders=2).fit(ROWS),
         SSGPRegressor: lambda: SSGPRegressor(count=3, iterations=2).fit(ROWS, ROWS[:, 0]),
     }[kind]()
-    for place, name in enumerate(sorted(path.name for path in _saved(fitted, tmp_path / "whole").glob(files))):
+    names = sorted(path.name for path in _saved(fitted, tmp_path / "whole").glob(files))
+    assert names
+    for place, name in enumerate(names):
         folder = _saved(fitted, tmp_path / str(place))
         spoil(folder / name)
         with pytest.raises(ValueError, match=r"save (it|the model) again$") as refused:

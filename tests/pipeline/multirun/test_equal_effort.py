@@ -156,7 +156,9 @@ def test_a_stopped_search_is_exported_and_goes_on(run_pipeline, tmp_path, monkey
     seconds = trials.set_index("trial")["seconds"]
     assert (seconds[[0, 1]] > 0).all()
     assert math.isnan(seconds[2])  # it was stopped and gone on with
-    assert not any("test" in column for path in (tmp_path / STAND_IN).glob("*.csv") for column in pd.read_csv(path))
+    columns = [str(column) for path in (tmp_path / STAND_IN).glob("*.csv") for column in pd.read_csv(path)]
+    assert "validation_mse" in columns
+    assert not any("test" in column for column in columns)
 
 
 def test_a_search_with_a_failed_trial_is_exported_with_its_reason(run_pipeline, tmp_path, monkeypatch) -> None:
