@@ -126,12 +126,16 @@ def as_written(later: Sequence[Any], seen: Sequence[Any]) -> list[str | None]:
     """Returns dates of a forecast as texts by ISO 8601, one sequence after the other, None for what is not a time.
 
     later, seen: the dates of each sequence of the forecast, and of the rows before it. They are written without a time
-    of day where all of both are midnights without a zone.
+    of day where all of both are midnights without a zone, and with fractions of a second where one has them.
     """
     import pandas as pd
 
-    days = all(dates.tz is None and (dates.dropna() == dates.dropna().normalize()).all() for dates in (*later, *seen))
-    return [None if time is pd.NaT else str(time.date() if days else time) for dates in later for time in dates]
+    every = [dates.dropna() for dates in (*later, *seen)]
+    if all(dates.tz is None and (dates == dates.normalize()).all() for dates in every):
+        return [None if time is pd.NaT else str(time.date()) for dates in later for time in dates]
+    below = ("nanosecond", "microsecond")
+    finest = next((part for part in below if any(getattr(dates, part).any() for dates in every)), "second")
+    return [None if time is pd.NaT else time.isoformat(" ", f"{finest}s") for dates in later for time in dates]
 
 
 def times_ahead(sequences: Sequence[Any], horizon: int, *, as_texts: bool) -> list[Any]:

@@ -65,10 +65,10 @@ class Scale:
 
     def advice(self, ink: Tensor) -> str | None:
         """Returns what is said of a form's ink (height, width) in [0, 1] where the form `differs` from training forms;
-        else None. Nothing is said of a small form where training forms as small, to a factor of `FACTOR`, differed from
-        the others too."""
+        else None. Nothing is said of a form that is as large, to a factor of `FACTOR`, as the smallest training form
+        that differed."""
         side = float(max(ink.shape))
-        if is_near(side / self.side) or (self.smallest is not None and self.smallest / FACTOR <= side < self.side):
+        if is_near(side / self.side) or (self.smallest is not None and is_near(side / self.smallest)):
             return None
         height = ink_height(ink)
         if height is None or not self.differs(height, side):

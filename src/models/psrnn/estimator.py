@@ -60,12 +60,11 @@ class PSRNNForecaster(RecurrentEstimator):
     * readout: "linear", "grouped", "kernel" or settings.
     * direct: whether each step ahead has a regression of its own
       (`models.forecasting.estimators.recurrent.ReadoutEstimator`).
-
     * season: in rows; adds up to three waves, each a sine and a cosine, to the columns that the features are of. So
       the same `count` of frequencies tells less of the values. It pays where a steady season stands out from the noise,
       most of all half a season ahead and further; elsewhere, above all one step ahead, forecasts may be worse than
-      without. Compare `validation_errors_` with and without it. Lags that are chosen reach one, two and four seasons
-      that are found in the data, also without it.
+      without. Compare `validation_errors_` with and without it. Lags that are chosen reach one, two and four seasons:
+      of this one, else of those that are found in the data.
 
     The rest (target, covariates, calendar, validation, seed) and what there is after `fit` is as in
     `models.forecasting.estimators.estimator.ForecastingEstimator`.

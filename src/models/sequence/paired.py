@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models.ranges import Count
 from models.runtime.parameters import whole_number
 from models.sequence.patterns import Distance, Keys, Layout, WithGlobalTokens, everywhere_of, ranges
 from models.sequence.plans import BLOCK, blocks_of, starts_of
@@ -34,7 +35,7 @@ class DistanceKeysWindowValues(WithGlobalTokens):
     to both lists of the others, and attend to all tokens as usual. Raises ValueError for fewer neighbours than one.
     """
 
-    neighbours: int = 128
+    neighbours: Count = 128
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
+from models.ranges import Count, Positive, Steps
 from models.runtime.parameters import number, whole_number
 from models.sequence.neighbours import nearest, within
 
@@ -158,7 +159,7 @@ class SlidingWindow(WithGlobalTokens):
     Away from both ends these are window + 1 keys. Raises ValueError for a window that is odd or below 2.
     """
 
-    window: int = 128
+    window: Count = 128
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -180,13 +181,12 @@ class WindowRandom:
     1 and for fewer than no random blocks.
     """
 
-    block: int = 64
-    random_blocks: int = 3
+    block: Count = 64
+    random_blocks: Steps = 3
 
     def __post_init__(self) -> None:
         whole_number("block", self.block)
-        if self.random_blocks < 0:
-            raise ValueError(f"random_blocks must be at least 0, got {self.random_blocks}")
+        whole_number("random_blocks", self.random_blocks, least=0)
 
     def keys(self, layout: Layout, generator: np.random.Generator) -> Keys:
         """Returns the tokens of the blocks that the block of each token attends to. generator: draws the others."""
@@ -214,7 +214,7 @@ class Distance(WithGlobalTokens):
     exact neighbours, see `nearest`. Raises ValueError for fewer neighbours than one, and for a slack below 0.
     """
 
-    neighbours: int = 128
+    neighbours: Count = 128
     mutual: bool = False
     slack: float = 0.0
 
@@ -235,8 +235,8 @@ class DistanceWindow(WithGlobalTokens):
     """Is the union of `Distance` and `SlidingWindow`, as figure 2.15d of the thesis has it. Raises ValueError as these
     do."""
 
-    neighbours: int = 128
-    window: int = 128
+    neighbours: Count = 128
+    window: Count = 128
     mutual: bool = False
 
     def __post_init__(self) -> None:
@@ -257,8 +257,8 @@ class SpatialWindow(WithGlobalTokens):
     A token without a centre has itself alone. Raises ValueError for a size that is not above 0.
     """
 
-    width: float
-    height: float
+    width: Positive
+    height: Positive
 
     def __post_init__(self) -> None:
         super().__post_init__()

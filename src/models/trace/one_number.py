@@ -27,7 +27,7 @@ class Parts(Protocol):
 
 
 class OneNumber:
-    """Says how sure an estimate is that has `Parts`."""
+    """Is what estimates of a trace and of log det A inherit: how sure they are, from their `Parts`."""
 
     @property
     def relative_error(self: Parts) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import QuotedString
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.comparison import Comparison
@@ -45,6 +46,19 @@ def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
         texts = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
         values[override.key_or_group] = [str(text).strip("'\"") for text in texts]
     return values
+
+
+def typed_values(overrides: Sequence[str], key: str) -> list[Any]:
+    """Returns the values that a command line gives a key, as jobs have them: without quotes and backslashes. Of a key
+    that is given twice the last counts.
+
+    Raises HydraException for what cannot be parsed.
+    """
+    parsed = [own for own in OverridesParser.create().parse_overrides(list(overrides)) if own.key_or_group == key]
+    if not parsed or parsed[-1].is_delete():
+        return []
+    values = parsed[-1].sweep_iterator() if parsed[-1].is_discrete_sweep() else [parsed[-1].value()]
+    return [value.text if isinstance(value, QuotedString) else value for value in values]
 
 
 def words_of(overrides: str) -> list[str]:

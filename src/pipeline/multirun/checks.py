@@ -8,7 +8,7 @@ from itertools import product
 
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline.compare.arms import arm_of, plain, swept_values
+from pipeline.compare.arms import arm_of, plain, swept_values, typed_values
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
 from pipeline.settings.choices import choices_of, data_of_contender, section_of_choice
@@ -20,11 +20,16 @@ from pipeline.systems.registry import system
 CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set others: known when a job is composed
 
 
+def command_line(config: DictConfig) -> list[str]:
+    """Returns the overrides of a multirun: what its experiment sweeps over, then those of its command line."""
+    params = config.hydra.sweeper.get("params") or {}
+    return [*(f"{key}={value}" for key, value in params.items()), *config.hydra.overrides.task]
+
+
 def planned(config: DictConfig) -> dict[str, list[str]]:
     """Returns `swept_values` of a multirun: those of its command line, and before them what its experiment sweeps
     over."""
-    params = config.hydra.sweeper.get("params") or {}
-    return swept_values([*(f"{key}={value}" for key, value in params.items()), *config.hydra.overrides.task])
+    return swept_values(command_line(config))
 
 
 def varied_keys(config: DictConfig) -> list[str]:
@@ -152,14 +157,18 @@ def jobs_are_here(config: DictConfig) -> bool:
 
 
 def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
-    """Raises DataError where the jobs run on this machine and one of them reads a table whose file is not there, as far
-    as swept data sets and files tell."""
+    """Raises DataError where the jobs run on this machine and one of them reads a table whose file is not there. A path
+    that other settings tell is left to the check of each job."""
     if not jobs_are_here(config) or any(len(values.get(key, [])) > 1 for key in CARRIERS):
         return
-    choices = values.get("data", [])
-    swept = [section_of_choice("data", choice) for choice in choices] if len(choices) > 1 else []
-    for section, path in product(swept or [OmegaConf.select(config, "data")], values.get("data.path") or [None]):
-        refuse_missing_file(section, path=path)
+    choices, paths = values.get("data", []), typed_values(command_line(config), "data.path")
+    if len(choices) < 2 and len(paths) < 2:
+        refuse_missing_file(OmegaConf.select(config, "data"))
+        return
+    sections = [section_of_choice("data", choice) for choice in choices] or [OmegaConf.select(config, "data")]
+    for section, path in product(sections, paths or [OmegaConf.select(config, "data.path")]):
+        if path is not None or section is None or not OmegaConf.is_interpolation(section, "path"):
+            refuse_missing_file(section, path=path)
 
 
 def check_sweep(config: DictConfig) -> None:

@@ -22,6 +22,7 @@ UNKNOWN_CHOICE = re.compile(
 NO_DEFAULT = re.compile(
     r"Could not override '(?P<group>[^']+)'.*?To append to your default list use (?P<typed>[^\n]+)", re.S
 )
+TWICE = re.compile(r"(?P<group>\S+) appears more than once in the final defaults list")
 TWO_VALUES = re.compile(r"Multiple values for (?P<group>\S+)\. To override a value use 'override [^:]+: (?P<name>.+?)'")
 UNKNOWN_KEY = re.compile(r"full_key: (?P<key>\S+)")
 NUMBERS = {"Integer": "a whole number", "Float": "a number"}
@@ -74,11 +75,26 @@ def wrong_kind(text: str) -> str | None:
     return f"{key['key']} must have a value, not null" if NO_VALUE.search(text) else None
 
 
+def several_values(text: str) -> str | None:
+    """Says how several values are typed where the text is Hydra's message about a comma. Returns None for any other
+    text."""
+    match = re.search(r"Ambiguous value for argument '(?P<given>[^\n]*?)'\s*1\. To use it as a list", text)
+    if match is None:
+        return None
+    key, _, value = match["given"].partition("=")
+    quoted = f"'{key}=\"{value}\"'"
+    return f"{match['given']} has a comma; add -m to run a job for each value, or quote a single one: {quoted}"
+
+
 def plus_mistaken(text: str) -> str | None:
     """Says how a choice is typed where the text is Hydra's message about a group that needs + before it, since the
     defaults leave it out, or that takes none, since they have it. Returns None for any other text."""
     if lacking := NO_DEFAULT.search(text):
         return f"{lacking['group']} has no choice here to replace, so put + before it to add one: {lacking['typed']}"
+    if repeated := TWICE.search(text):
+        group = repeated["group"]
+        typed = next((word[1:] for word in sys.argv[1:] if word.startswith(f"+{group}=")), f"{group}=…")
+        return f"{group} has a choice here already, so leave out the + to replace it: {typed}"
     if doubled := TWO_VALUES.search(text):
         group, name = doubled["group"], doubled["name"]
         return f"{group} has a choice here already, so leave out the + to replace it: {group}={name}"
@@ -93,7 +109,7 @@ def one_line(error: BaseException) -> str:
     if choice:
         group, name, options = choice["group"], choice["name"], choice["options"].split()
         return no_such_choice(group, name, options)
-    known = plus_mistaken(text) or unknown_key(text) or wrong_kind(text)
+    known = several_values(text) or plus_mistaken(text) or unknown_key(text) or wrong_kind(text)
     if known:
         return known
     if error.__cause__ is not None and str(error.__cause__) in str(error):

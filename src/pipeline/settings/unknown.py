@@ -38,7 +38,7 @@ def settings_beside(key: str, arguments: Sequence[str] = ()) -> list[str]:
 
 def schemas_of(arguments: Sequence[str]) -> list[type]:
     """Returns the schema of the recipe that a command line runs. Returns all schemas without a command line, and where
-    several recipes or experiments are typed, or one that is not there."""
+    several recipes are typed, or one that is not there, or no recipe and an experiment that is not there."""
     recipe = recipe_of(arguments) if arguments else None
     schema = None if recipe is None else schema_of(recipe)
     return registered_schemas() if schema is None else [schema]

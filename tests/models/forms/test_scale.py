@@ -86,6 +86,10 @@ def test_forms_of_either_of_two_scales_of_training_are_not_said_and_those_of_a_t
     for times in (1, 2, 4):
         assert mixed.advice(enlarged(times)) is None
     assert "4 times as high" in str(mixed.advice(enlarged(16)))
+    apart = Scale.of([96] * 10, [enlarged(8)] * 19 + [enlarged(1)], 768)
+    assert apart is not None
+    assert apart.advice(enlarged(2)) is None
+    assert "make the scan larger by about a factor of 2.7" in str(apart.advice(enlarged(3)))
     less = Scale.of([192, 192, 48], [enlarged(16), enlarged(16), enlarged(4)], 1536)
     assert less is not None
     assert "make the scan larger" in str(less.advice(enlarged(1)))

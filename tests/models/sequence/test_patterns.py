@@ -178,7 +178,7 @@ def test_pairs_come_in_any_order_and_count_once() -> None:
         (lambda: Distance(0), "neighbours must be a whole number of at least 1, got 0"),
         (lambda: Distance(5, slack=-1.0), "slack must be at least 0, got -1.0"),
         (lambda: WindowRandom(0), "block must be a whole number of at least 1, got 0"),
-        (lambda: WindowRandom(4, -1), "random_blocks must be at least 0, got -1"),
+        (lambda: WindowRandom(4, -1), "random_blocks must be a whole number of at least 0, got -1"),
         (lambda: SpatialWindow(1.0, 0.0), "height must be a number above 0, got 0.0"),
         (lambda: SpatialWindow(math.inf, 1.0), "width must be a number above 0 and finite, got inf"),
     ],

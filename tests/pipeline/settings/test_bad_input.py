@@ -167,6 +167,14 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
             "data: none.csv: there is no such file; give data.path=FILE",
         ),
         (
+            ("-m", "data=table", f"data.path={__file__}", "data.path=no\\,ne.csv", "seed=0,1"),
+            "data: no,ne.csv: there is no such file; give data.path=FILE",
+        ),
+        (
+            ("-m", "data=table,mocap", "data.path='no ne.csv'"),
+            "data: no ne.csv: there is no such file; give data.path=FILE",
+        ),
+        (
             ("+experiment=tune", "data=swimmer,table"),
             "data: a table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE",
         ),

@@ -66,6 +66,7 @@ def test_a_run_says_it(run_pipeline: Callable, monkeypatch: pytest.MonkeyPatch) 
         (("recipe=documents", "reader=boxes_literal"), "so put + before it to add one: +reader=boxes_literal"),
         (("contender=pca",), "so put + before it to add one: +contender=pca"),
         (("recipe=documents", "data@pretrain_on=funsd"), "put + before it to add one: +data@pretrain_on=funsd"),
+        (("+data=mocap",), "so leave out the + to replace it: data=mocap"),
         (("recipe=documents", "+attention=full"), "so leave out the + to replace it: attention=full"),
     ],
 )
@@ -77,3 +78,10 @@ def test_a_choice_with_a_plus_too_few_or_too_many_is_told_how_it_is_typed(
     error = run_pipeline(*arguments).error
     assert error.startswith(f"error: {group} has ")
     assert error.rstrip().endswith(message)
+
+
+def test_a_comma_without_a_multirun_is_told_how_it_is_typed(run_pipeline: Callable) -> None:
+    assert run_pipeline("data=table", "data.path=a.csv,b.csv").error.rstrip() == (
+        "error: data.path=a.csv,b.csv has a comma; add -m to run a job for each value, or quote a single one: "
+        "'data.path=\"a.csv,b.csv\"'"
+    )

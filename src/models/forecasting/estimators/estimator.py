@@ -134,24 +134,24 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         missing go on from Monday to Friday, and uneven periods are the next ones, or both those of `known`; after other
         uneven times the rows count 1, 2, …. A `UserWarning` tells of series of X that are uneven where `fit` had even
         ones, of another step, of no times where it had them, or less than `history_`, and of more than 24 steps, whose
-        errors `fit` did not measure. Raises TypeError and ValueError for a horizon that is no whole number of at least
-        1, other columns, other rows of `known`, and where X tells no calendar or season to come: then times with and
-        without a zone (`fit`, X) do not go together.
+        errors `fit` did not measure; of a short series it measured fewer (`validation_errors_`). Raises TypeError and
+        ValueError for a horizon that is no whole number of at least 1, other columns, other rows of `known`, and where
+        X tells no calendar or season to come: then times with and without a zone (`fit`, X) do not go together.
         """
-        self._fitted().say_beyond(whole_number("horizon", horizon, most=MOST_STEPS))
-        positions, form = self._positions_of(None if X is None else self._histories(X))
-        return self._ahead(horizon, positions, form, known)
+        learnt, ahead = self._fitted(), whole_number("horizon", horizon, most=MOST_STEPS)
+        forecasts = self._ahead(ahead, *self._positions_of(None if X is None else self._histories(X)), known)
+        learnt.say_beyond(ahead)
+        return forecasts
 
     def _ahead(self, horizon: int, positions: Mapping[Any, Position], form: Form, known: Any) -> Any:
         """Returns the forecasts from some positions, in the form of the data, see `predict`."""
-        learnt = self._fitted()
-        columns, forecasts = learnt.columns, []
+        forecaster, columns, forecasts = self._fitted().forecaster, self._fitted().columns, []
         covariates = known_ahead(known, columns.known, positions, horizon, form)
         indices = [index_ahead(positions[key].tail, horizon, covariates[key].index) for key in positions]
-        with threads_for(learnt.forecaster.model):
+        with threads_for(forecaster.model):
             for key, position in positions.items():
                 to_come = known_to_come(columns, position, covariates[key].values)
-                forecasts.append(forecast(learnt.forecaster, columns, position, to_come))
+                forecasts.append(forecast(forecaster, columns, position, to_come))
         return handed_back(forecasts, list(positions), indices, columns.targets, form)
 
     def _histories(self, data: Any) -> Rows:

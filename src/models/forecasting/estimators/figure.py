@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.forecasting.estimators.asked_rows import MOST_STEPS
+from models.forecasting.estimators.asked_rows import forecast_unsaid
 from models.forecasting.estimators.checks import check_coverage
 from models.forecasting.estimators.following import told_ahead
 from models.forecasting.estimators.scores import interval_radii, intervals
@@ -30,7 +31,7 @@ def draw(
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(f"ax must be the axes of matplotlib to draw into, got {shown(ax)}")
     drawn = 4 * whole_number("horizon", horizon) if rows is None else whole_number("rows", rows)
-    forecasts = _forecasts(estimator, horizon, coverage, known)
+    forecasts = (estimator.predict if coverage is None else partial(forecast_unsaid, estimator))(horizon, known=known)
     ahead, band = _first(forecasts, horizon), None
     if coverage is not None:
         band = _first(_intervals(estimator, forecasts, horizon, coverage), horizon)
@@ -54,16 +55,6 @@ def draw(
     _add_legend(axes)
     axes.set_title(f"{horizon} steps" + ("" if coverage is None else f", {100 * coverage:g} % intervals"))
     return axes
-
-
-def _forecasts(estimator: Any, horizon: int, coverage: float | None, known: Any) -> Any:
-    """Returns the forecasts of `predict`; where a band is drawn, whose widths are their errors, without the warning
-    that these are not known."""
-    if coverage is None:
-        return estimator.predict(horizon, known=known)
-    ahead = whole_number("horizon", horizon, most=MOST_STEPS)
-    positions, form = estimator._positions_of(None)
-    return estimator._ahead(ahead, positions, form, known)
 
 
 def _placed(axes: Axes, index: Any) -> Any:

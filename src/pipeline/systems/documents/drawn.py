@@ -42,10 +42,11 @@ def interval_of(task: str, sums: Sums) -> dict[str, float]:
 def with_interval(task: str, scored: Scored) -> Scored:
     """Returns the scores of a part with the ends of the 95 % interval of F1, accuracy or nats over drawn documents. One
     document has none, and neither have documents with nothing to score."""
-    sums = Sums(scored.by_document[list(SUMS[task])].to_numpy(float)[None], ())
-    own = interval_of(task, sums)
+    if len(scored.by_document) < FEWEST:
+        return scored
+    own = interval_of(task, Sums(scored.by_document[list(SUMS[task])].to_numpy(float)[None], ()))
     ends = (own["low"], own["high"]) if task == "mlm" else (1 - own["high"], 1 - own["low"])
-    if sums.values.shape[1] < FEWEST or np.isnan(ends).any():
+    if np.isnan(ends).any():
         return scored
     names = (f"{SCORES[task]}_{end}" for end in ENDS)
     return scored._replace(scores=scored.scores | dict(zip(names, ends, strict=True)))

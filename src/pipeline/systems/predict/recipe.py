@@ -164,7 +164,7 @@ def word_of_model(uri: str) -> str:
     """Returns a word for a model, by its URI: "2ea75be0" for runs:/2ea75be0e949…/model, "houses-best" for
     models:/houses@best. Other places give the words of their path, a long path its beginning and a hash."""
     run = re.fullmatch(r"runs:/([0-9a-f]{8})[0-9a-f]{24}/model", uri)
-    path = re.sub(r"^[\w+-]+:|/model/*$", "", uri)
+    path = re.sub(r"^[\w+-]+:(//[^/]*@)?|/model/*$", "", uri)
     return run[1] if run else short_word("-".join(re.findall(r"[^/@:]+", path)))
 
 

@@ -38,7 +38,7 @@ def close(
     run.describe(report.description(study.title, trained.line, dataset, evaluation, said, study.clock.seconds))
     readout = "" if lags is None else plain("readout", job.choices.get("readout") or "")
     run.tags({"validation_mse": repr(trained.validation_mse), "readout": readout})
-    scored = longest_scored(evaluation, forecaster.intervals)
+    scored = longest_scored(evaluation, forecaster.intervals, settings.evaluate.window)
     notes = {
         TIME: dataset.time_name, GROUP: dataset.group_name, DATES: dataset.dated, REFIT: refit, SCORED: scored,
     }  # fmt: skip

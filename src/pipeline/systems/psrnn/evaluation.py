@@ -74,15 +74,16 @@ class Evaluated(NamedTuple):
     diverged: dict[str, list[int]]
 
 
-def longest_scored(evaluation: Evaluation, intervals: Intervals | None) -> int | None:
+def longest_scored(evaluation: Evaluation, intervals: Intervals | None, window: int | None) -> int | None:
     """Returns the longest horizon at which an error of the run's model was measured, on the test part or, for the
-    widths of intervals, on the validation part. Returns None where none was measured."""
+    widths of intervals, on the validation part. Returns None where none was measured. window: steps of the windows that
+    are scored on the test part, None where none are."""
     tested = [
-        horizon for horizon in evaluation.squared[evaluation.main] if np.isfinite(evaluation.mse(horizon=horizon))
+        horizon for horizon in evaluation.squared[evaluation.main] if not np.isnan(evaluation.mse(horizon=horizon))
     ]
     widths = [] if intervals is None else np.flatnonzero(np.isfinite(intervals.radii).any((0, 2)))
     calibrated = [int(place) + 1 for place in widths]
-    return max([*tested, *calibrated], default=None)
+    return max([*tested, *calibrated, *([] if window is None else [window])], default=None)
 
 
 def predictions_table(dataset: Dataset, predicted: np.ndarray) -> pd.DataFrame:
