@@ -36,6 +36,11 @@ def write_table(path: Path, seed: int) -> None:
     pd.DataFrame(waves, columns=["x", "y"]).to_csv(path, index=False)
 
 
+def write_words(path: Path) -> None:
+    """Writes a table that no job can be trained on: that its file is there is all that is seen before the first job."""
+    path.write_text("x,y\nnone,here\n", encoding="utf-8")
+
+
 def runs(client):
     found = client.search_runs([e.experiment_id for e in client.search_experiments()])
     (parent,) = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
@@ -62,6 +67,7 @@ def as_main(*arguments: str) -> None:
 def test_a_sweep_in_worker_processes_fails_in_part(launcher: str, client, tmp_path: Path) -> None:
     """Going on is the parent's work, which knows no launcher."""
     write_table(tmp_path / "first.csv", 1)
+    write_words(tmp_path / "second.csv")
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", f"hydra/launcher={launcher}", *QUICK)
     sweep += RAY if launcher == "ray" else ()
     if launcher == "submitit_local":
@@ -81,6 +87,7 @@ def test_a_job_that_fails_again_is_marked_once_and_goes_on_when_it_can(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "first.csv", 1)
+    write_words(tmp_path / "second.csv")
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", *QUICK)
     for extra in ((), ("resume=true",)):
         assert "job 1 failed" in run_pipeline(*sweep, *extra).error
@@ -100,6 +107,7 @@ def test_a_job_that_finished_on_another_table_is_run_again(run_pipeline, client,
     """The parent counts each job once, on the file as it is now."""
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "first.csv", 1)
+    write_words(tmp_path / "second.csv")
     sweep = ("-m", "data=table", "data.path=first.csv,second.csv", *QUICK)
     assert "job 1 failed" in run_pipeline(*sweep).error
     before = runs(client)[1]["0"]

@@ -271,6 +271,7 @@ def test_forms_of_another_scale_are_told_from_those_of_training(logged: Any, tmp
         "word": float(np.median(words[:, 3] - words[:, 1])),
         "ink": ink_height(ink_of(train.image(0))),
         "side": 128.0,
+        "smallest": None,
     }
     model, large = mlflow.pyfunc.load_model(logged.path), np.kron(train.image(0), np.ones((4, 4), np.uint8))
     for name in "ab":

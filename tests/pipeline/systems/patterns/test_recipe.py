@@ -143,10 +143,7 @@ def test_documents_stand_one_below_the_other_until_there_are_enough(documents: C
     ("changed", "said"),
     [
         (("patterns.show=all",), "patterns.show=all is unknown"),
-        (
-            ("attentions.distance.neighbours=0",),
-            "attentions.distance: neighbours must be a whole number of at least 1, got 0",
-        ),
+        (("attentions.distance.neighbours=0",), "attentions.distance.neighbours=0 must be 1 or greater"),
         (("patterns.tokens=[64,64]",), "patterns.tokens=[64, 64] names one twice"),
         (("attentions=null",), "attentions"),
         (
