@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from models.baselines.estimators import LastValueForecaster
-from models.forecasting.estimators.asked_rows import AskedRows, asked_rows, forecast_unsaid
+from models.forecasting.estimators.asked_rows import AskedRows, asked_rows
 from models.forecasting.estimators.covariates import FromStart
+from models.forecasting.estimators.silent import forecast_without_warning
 from models.forecasting.index.kinds import contents, kind_of
 from models.psrnn.estimator import PSRNNForecaster
 
@@ -150,7 +151,7 @@ class SktimeForecaster(BaseForecaster):
         """Returns the bounds (horizon, target, 2); those of coverage 0, which a median is, are the forecast."""
         horizon = len(asked.coming)
         if coverage == 0:
-            forecast = forecast_unsaid(self.forecaster_, horizon, **start).to_numpy()
+            forecast = forecast_without_warning(self.forecaster_, horizon, **start).to_numpy()
             both = np.repeat(forecast[:, :, np.newaxis], 2, axis=2)
         else:
             both = self.forecaster_.predict_interval(horizon, coverage, **start).to_numpy().reshape(horizon, -1, 2)

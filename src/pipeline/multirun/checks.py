@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -161,14 +162,16 @@ def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
     that other settings tell is left to the check of each job."""
     if not jobs_are_here(config) or any(len(values.get(key, [])) > 1 for key in CARRIERS):
         return
-    choices, paths = values.get("data", []), typed_values(command_line(config), "data.path")
-    if len(choices) < 2 and len(paths) < 2:
-        refuse_missing_file(OmegaConf.select(config, "data"))
-        return
-    sections = [section_of_choice("data", choice) for choice in choices] or [OmegaConf.select(config, "data")]
-    for section, path in product(sections, paths or [OmegaConf.select(config, "data.path")]):
-        if path is not None or section is None or not OmegaConf.is_interpolation(section, "path"):
+    choices, typed = values.get("data", []), typed_values(command_line(config), "data.path")
+    swept = [section_of_choice("data", choice) for choice in choices] if len(choices) > 1 else None
+    for section, path in product(swept or [config.get("data")], typed or [OmegaConf.select(config, "data.path")]):
+        if path is not None or not tells_by_others(section, "path"):
             refuse_missing_file(section, path=path)
+
+
+def tells_by_others(section: Any, key: str) -> bool:
+    """Returns whether a section of the settings takes the value of a key from other settings."""
+    return section is not None and key in section and OmegaConf.is_interpolation(section, key)
 
 
 def check_sweep(config: DictConfig) -> None:

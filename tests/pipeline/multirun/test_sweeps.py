@@ -460,11 +460,11 @@ def test_a_search_over_readouts_is_taken_where_all_are_scored_over_the_same_step
     settings: Any = SimpleNamespace(
         tune=SimpleNamespace(space=space, readouts=[]), evaluate=SimpleNamespace(first_step=first_step)
     )
-    config.check_readouts(settings)
+    check_lags(settings)
     settings.tune.space = [space[0], DrawnConfig("readout.lags", 1, 3, where={"readout": ["skip"]})]
     settings.evaluate.first_step = 3
     with pytest.raises(PipelineError, match=r"readout=kernel, which has 4 lags, .*; give evaluate\.first_step=4$"):
-        config.check_readouts(settings)
+        check_lags(settings)
 
 
 def test_a_search_without_a_trial_is_refused_before_there_is_a_parent(run_pipeline, client) -> None:

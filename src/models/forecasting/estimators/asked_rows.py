@@ -8,19 +8,11 @@ import numpy as np
 
 from models.forecasting.estimators.following import told_ahead
 from models.forecasting.estimators.input import TAIL
-from models.runtime.parameters import whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_STEPS = 100_000  # of a forecast, after the last row that was seen
-
-
-def forecast_unsaid(estimator: Any, horizon: int, X: Any = None, known: Any = None) -> Any:
-    """Returns what `predict` of a fitted forecaster does, without its warning of steps whose errors are not known: what
-    stands beside the forecast has these."""
-    whole_number("horizon", horizon, most=MOST_STEPS)
-    return estimator._ahead(horizon, *estimator._positions_of(None if X is None else estimator._histories(X)), known)
 
 
 class AskedRows(NamedTuple):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.forecasting.estimators.asked_rows import forecast_unsaid
 from models.forecasting.estimators.checks import check_coverage
 from models.forecasting.estimators.following import told_ahead
 from models.forecasting.estimators.scores import interval_radii, intervals
+from models.forecasting.estimators.silent import forecast_without_warning
 from models.forecasting.index.kinds import contents
 from models.runtime.parameters import shown, whole_number
 
@@ -31,7 +31,8 @@ def draw(
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(f"ax must be the axes of matplotlib to draw into, got {shown(ax)}")
     drawn = 4 * whole_number("horizon", horizon) if rows is None else whole_number("rows", rows)
-    forecasts = (estimator.predict if coverage is None else partial(forecast_unsaid, estimator))(horizon, known=known)
+    foresee = estimator.predict if coverage is None else partial(forecast_without_warning, estimator)
+    forecasts = foresee(horizon, known=known)
     ahead, band = _first(forecasts, horizon), None
     if coverage is not None:
         band = _first(_intervals(estimator, forecasts, horizon, coverage), horizon)

@@ -69,7 +69,6 @@ def check(settings: TuneConfig) -> None:
             check_where(drawn, before, f"tune.{name}")
             before.add(drawn.key)
     check_lags(settings)
-    check_readouts(settings)
 
 
 def drawn_settings(settings: TuneConfig) -> list[DrawnConfig]:
@@ -115,35 +114,38 @@ def most_of(drawn: DrawnConfig) -> float:
     return max((choice for choice in drawn.choices if isinstance(choice, int | float)), default=0)
 
 
-def check_lags(settings: TuneConfig) -> None:
-    """Raises PipelineError where more lags of the readout may be drawn than rows come before the first scored step: a
-    trial is scored from its lags on, and errors over unlike steps cannot be compared."""
-    for name in LISTS:
-        most = max((most_of(drawn) for drawn in getattr(settings.tune, name) if drawn.key == LAGS), default=0)
-        if most > settings.evaluate.first_step:
-            raise PipelineError(
-                f"tune.{name} draws {LAGS} up to {most:g}, and evaluate.first_step is {settings.evaluate.first_step}: "
-                f"trials would be scored over unlike steps; give evaluate.first_step={most:g}"
-            )
-
-
 def draws_lags_of(drawn: DrawnConfig, readout: str) -> bool:
     """Returns whether a drawn setting gives a readout its lags, whatever else is drawn."""
     return drawn.key == LAGS and set(drawn.where) <= {READOUT} and readout in drawn.where.get(READOUT, [readout])
 
 
-def check_readouts(settings: TuneConfig) -> None:
-    """Raises PipelineError where a readout may be drawn whose own lags are more than the rows before the first scored
-    step, and are not drawn themselves: its trials would be scored over other steps than the others."""
-    every = drawn_settings(settings)
-    for readout in [str(choice) for drawn in every if drawn.key == READOUT for choice in drawn.choices or []]:
-        own = (section_of_choice(READOUT, readout) or {}).get("lags") or 0
-        if own > settings.evaluate.first_step and not any(draws_lags_of(drawn, readout) for drawn in every):
-            raise PipelineError(
-                f"{list_with(settings, READOUT)} draws {READOUT}={readout}, which has {own} lags, and "
-                f"evaluate.first_step is {settings.evaluate.first_step}: trials would be scored over unlike steps; "
-                f"give evaluate.first_step={own}"
-            )
+def lags_to_draw(drawn: DrawnConfig, every: list[DrawnConfig]) -> list[tuple[str, float]]:
+    """Returns what a drawn setting may give trials as lags of the readout, each in words and with their count: those
+    that it draws, or those of the readouts that it draws where no other setting draws their lags. every: all that is
+    drawn."""
+    if drawn.key == LAGS:
+        return [(f"{LAGS} up to {most_of(drawn):g}", most_of(drawn))]
+    if drawn.key != READOUT:
+        return []
+    own = {str(choice): (section_of_choice(READOUT, str(choice)) or {}).get("lags") for choice in drawn.choices or []}
+    return [
+        (f"{READOUT}={readout}, which has {lags} lags", lags)
+        for readout, lags in own.items()
+        if lags and not any(draws_lags_of(other, readout) for other in every)
+    ]
+
+
+def check_lags(settings: TuneConfig) -> None:
+    """Raises PipelineError where trials may have more lags of the readout than rows come before the first scored step:
+    a trial is scored from its lags on, and errors over unlike steps cannot be compared."""
+    first_step, every = settings.evaluate.first_step, drawn_settings(settings)
+    for drawn in every:
+        for words, lags in lags_to_draw(drawn, every):
+            if lags > first_step:
+                raise PipelineError(
+                    f"{list_with(settings, drawn.key)} draws {words}, and evaluate.first_step is {first_step}: "
+                    f"trials would be scored over unlike steps; give evaluate.first_step={lags:g}"
+                )
 
 
 SYSTEM = replace(
