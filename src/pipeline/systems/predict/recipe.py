@@ -169,10 +169,11 @@ def word_of_model(uri: str) -> str:
 
 
 def output_of(settings: PredictConfig) -> Path:
-    """Returns where the predictions go: without `output` a name of the file and of the model, so that those of several
-    models stay side by side. Raises PipelineError where that is the file that is read, or in no folder."""
-    given = Path(settings.data.path).expanduser()
-    output = Path(settings.output or f"{given.stem}-predictions-{word_of_model(settings.model.uri)}.csv").resolve()
+    """Returns where the predictions go: without `output` a name of the file, of the model, and of what is asked, so
+    that those of several models stay side by side, and one-step predictions beside a forecast. Raises PipelineError
+    where that is the file that is read, or in no folder."""
+    given, what = Path(settings.data.path).expanduser(), "forecast" if settings.horizon else "predictions"
+    output = Path(settings.output or f"{given.stem}-{what}-{word_of_model(settings.model.uri)}.csv").resolve()
     if output.exists() and given.exists() and output.samefile(given):
         raise PipelineError(f"output={settings.output} is the file that is read; give another name, so that it stays")
     if not output.parent.is_dir():

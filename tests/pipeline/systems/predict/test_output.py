@@ -12,14 +12,21 @@ from pipeline.systems.predict.recipe import output_of, word_of_model
 FIRST, SECOND = (f"runs:/{digit * 8}{'0' * 24}/model" for digit in "ab")
 
 
-def output(uri: str, given: Path) -> Path:
-    return output_of(PredictConfig(data=NewDataConfig(path=str(given)), model=ModelUriConfig(uri=uri)))
+def output(uri: str, given: Path, *, horizon: int = 0) -> Path:
+    asked = PredictConfig(data=NewDataConfig(path=str(given)), model=ModelUriConfig(uri=uri), horizon=horizon)
+    return output_of(asked)
 
 
 def test_predictions_of_two_models_on_one_file_have_two_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert output(FIRST, tmp_path / "new.csv") == tmp_path / "new-predictions-aaaaaaaa.csv"
     assert output(SECOND, tmp_path / "new.csv") == tmp_path / "new-predictions-bbbbbbbb.csv"
+
+
+def test_a_forecast_and_one_step_predictions_have_two_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert output(FIRST, tmp_path / "new.csv") == tmp_path / "new-predictions-aaaaaaaa.csv"
+    assert output(FIRST, tmp_path / "new.csv", horizon=20) == tmp_path / "new-forecast-aaaaaaaa.csv"
 
 
 @pytest.mark.parametrize(
