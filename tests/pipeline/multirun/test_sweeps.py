@@ -467,6 +467,33 @@ def test_a_search_over_readouts_is_taken_where_all_are_scored_over_the_same_step
         check_lags(settings)
 
 
+@pytest.mark.parametrize("typed", ["readout.lags=2", "++readout.lags=40"])
+def test_a_search_over_readouts_is_taken_where_the_lags_of_all_trials_are_typed(
+    typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = SimpleNamespace(overrides=SimpleNamespace(task=["readout=skip", typed]))
+    monkeypatch.setattr(config, "section_of_choice", lambda *_: {"lags": 4})
+    settings: Any = SimpleNamespace(
+        tune=SimpleNamespace(space=[DrawnConfig("readout", choices=["skip", "kernel"])], readouts=[]),
+        evaluate=SimpleNamespace(first_step=3), readout=SimpleNamespace(lags=int(typed.rpartition("=")[2])),
+    )  # fmt: skip
+    with pytest.raises(PipelineError, match="readout=skip, which has 4 lags"):
+        check_lags(settings)
+    monkeypatch.setattr(config, "HydraConfig", SimpleNamespace(initialized=lambda: True, get=lambda: job))
+    check_lags(settings)
+
+
+def test_a_search_that_draws_lags_for_one_readout_is_refused_where_another_has_more_that_are_typed(
+    run_pipeline,
+) -> None:
+    drawn = "{key: readout, choices: [kernel, skip]}, {key: readout.lags, low: 1, high: 3, where: {readout: [skip]}}"
+    typed = (*TUNE, "tune.trial=0", "evaluate.first_step=4", "readout=skip", "readout.lags=5")
+    assert (
+        "tune.space draws readout=kernel, which has 5 lags, and evaluate.first_step is 4: trials would be scored over "
+        "unlike steps; give evaluate.first_step=5"
+    ) in run_pipeline(*typed, f"tune.space=[{drawn}]").error
+
+
 def test_a_search_without_a_trial_is_refused_before_there_is_a_parent(run_pipeline, client) -> None:
     result = run_pipeline("+experiment=tune", "size=tiny", "tune.trials=0")
     assert result.error == "error: tune.trials=0 must be greater than 0"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import MISSING
 
 from pipeline.host.errors import PipelineError
 from pipeline.settings.choices import section_of_choice
+from pipeline.settings.command_line import typed_choice
 from pipeline.settings.fields import setting
 from pipeline.systems.registry import function, system
 
@@ -119,15 +121,24 @@ def draws_lags_of(drawn: DrawnConfig, readout: str) -> bool:
     return drawn.key == LAGS and set(drawn.where) <= {READOUT} and readout in drawn.where.get(READOUT, [readout])
 
 
-def lags_to_draw(drawn: DrawnConfig, every: list[DrawnConfig]) -> list[tuple[str, float]]:
+def are_typed(key: str) -> bool:
+    """Returns whether the command line of the job gives a setting a value, which all trials then have where they do not
+    draw it."""
+    return HydraConfig.initialized() and typed_choice(key, HydraConfig.get().overrides.task) is not None
+
+
+def lags_to_draw(drawn: DrawnConfig, settings: TuneConfig) -> list[tuple[str, float]]:
     """Returns what a drawn setting may give trials as lags of the readout, each in words and with their count: those
-    that it draws, or those of the readouts that it draws where no other setting draws their lags. every: all that is
-    drawn."""
+    that it draws, or those of the readouts that it draws where no other setting draws their lags. Lags that are typed
+    take the place of the readouts' own. They are the same for all trials where none are drawn."""
+    every, typed = drawn_settings(settings), are_typed(LAGS)
     if drawn.key == LAGS:
         return [(f"{LAGS} up to {most_of(drawn):g}", most_of(drawn))]
-    if drawn.key != READOUT:
+    if drawn.key != READOUT or (typed and all(other.key != LAGS for other in every)):
         return []
-    own = {str(choice): (section_of_choice(READOUT, str(choice)) or {}).get("lags") for choice in drawn.choices or []}
+    names = [str(choice) for choice in drawn.choices or []]
+    own = {name: settings.readout.lags if typed else (section_of_choice(READOUT, name) or {}).get("lags")
+           for name in names}  # fmt: skip
     return [
         (f"{READOUT}={readout}, which has {lags} lags", lags)
         for readout, lags in own.items()
@@ -138,9 +149,9 @@ def lags_to_draw(drawn: DrawnConfig, every: list[DrawnConfig]) -> list[tuple[str
 def check_lags(settings: TuneConfig) -> None:
     """Raises PipelineError where trials may have more lags of the readout than rows come before the first scored step:
     a trial is scored from its lags on, and errors over unlike steps cannot be compared."""
-    first_step, every = settings.evaluate.first_step, drawn_settings(settings)
-    for drawn in every:
-        for words, lags in lags_to_draw(drawn, every):
+    first_step = settings.evaluate.first_step
+    for drawn in drawn_settings(settings):
+        for words, lags in lags_to_draw(drawn, settings):
             if lags > first_step:
                 raise PipelineError(
                     f"{list_with(settings, drawn.key)} draws {words}, and evaluate.first_step is {first_step}: "
