@@ -34,7 +34,7 @@ def plain(key: str, value: Any) -> str:
 
 def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
     """Returns every key of the command line with the values that it takes, one or several. Of a key that is given twice
-    the last counts.
+    the last counts. A group that is put into another section has that in its key: "data@pretrain_on".
 
     Raises HydraException for what cannot be parsed.
     """
@@ -44,7 +44,8 @@ def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
             continue
         swept = override.is_discrete_sweep()
         texts = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
-        values[override.key_or_group] = [str(text).strip("'\"") for text in texts]
+        key = "@".join(filter(None, (override.key_or_group, override.package)))
+        values[key] = [str(text).strip("'\"") for text in texts]
     return values
 
 

@@ -15,7 +15,7 @@ from pipeline.host.errors import PipelineError
 from pipeline.settings.choices import choices_of, data_of_contender, section_of_choice
 from pipeline.settings.fields import check_rules, rules
 from pipeline.settings.nearest import no_such_choice
-from pipeline.settings.own_table import refuse_missing_file
+from pipeline.settings.own_table import SECTIONS, refuse_missing_file
 from pipeline.systems.registry import system
 
 CARRIERS = ("experiment", "contender", "recipe", "size")  # groups that set others: known when a job is composed
@@ -144,11 +144,12 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
 
 def check_choices(values: Mapping[str, list[str]]) -> None:
     """Raises PipelineError for a swept choice that its config group does not have; Hydra would find it job by job."""
-    for group, asked in values.items():
+    for key, asked in values.items():
+        group = key.partition("@")[0]
         options = choices_of(group) if "." not in group else []
         unknown = [choice for choice in asked if options and "/" not in choice and choice not in (*options, "null")]
         if unknown:
-            raise PipelineError(no_such_choice(group, unknown[0], options))
+            raise PipelineError(no_such_choice(key, unknown[0], options))
 
 
 def jobs_are_here(config: DictConfig) -> bool:
@@ -162,11 +163,12 @@ def check_file(config: DictConfig, values: Mapping[str, list[str]]) -> None:
     that other settings tell is left to the check of each job."""
     if not jobs_are_here(config) or any(len(values.get(key, [])) > 1 for key in CARRIERS):
         return
-    choices, typed = values.get("data", []), typed_values(command_line(config), "data.path")
-    swept = [section_of_choice("data", choice) for choice in choices] if len(choices) > 1 else None
-    for section, path in product(swept or [config.get("data")], typed or [OmegaConf.select(config, "data.path")]):
-        if path is not None or not tells_by_others(section, "path"):
-            refuse_missing_file(section, path=path)
+    for name, group in SECTIONS.items():
+        choices, typed = values.get(group, []), typed_values(command_line(config), f"{name}.path")
+        swept = [section_of_choice("data", choice) for choice in choices] if len(choices) > 1 else None
+        for section, path in product(swept or [config.get(name)], typed or [OmegaConf.select(config, f"{name}.path")]):
+            if path is not None or not tells_by_others(section, "path"):
+                refuse_missing_file(section, name, path=path)
 
 
 def tells_by_others(section: Any, key: str) -> bool:

@@ -51,14 +51,14 @@ def expected_errors() -> tuple[type[Exception], ...]:
 
 
 def unknown_key(text: str) -> str | None:
-    """Says which setting does not exist where the text is OmegaConf's message about an unknown key, and names the
-    settings that do exist where the schema tells them. Returns None for any other text."""
+    """Says which settings do not exist where the text is OmegaConf's message about an unknown key, and names those that
+    do exist where the schema tells them. Returns None for any other text."""
     match = UNKNOWN_KEY.search(text)
     if match is None or not re.search(r"is not in struct|not in '", text):
         return None
-    from pipeline.settings.unknown import not_a_setting
+    from pipeline.settings.unknown import not_settings
 
-    return not_a_setting(match["key"], sys.argv[1:])
+    return not_settings(match["key"], sys.argv[1:])
 
 
 def wrong_kind(text: str) -> str | None:

@@ -14,6 +14,8 @@ LOADERS = (
     "data.forms.folder.WordsFolder",
 )  # fmt: skip
 
+SECTIONS = {"data": "data", "pretrain_on": "data@pretrain_on"}  # that may read such a table: what chooses each
+
 
 def is_own_table(section: Any) -> bool:
     """Returns whether a section of the settings, such as `data`, reads a table of a person's own."""

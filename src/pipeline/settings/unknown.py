@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import conf_folder
-from pipeline.settings.command_line import recipe_of, typed_choice
+from pipeline.settings.command_line import config_folders, recipe_of, typed_choice
 from pipeline.settings.fields import free_sections
 from pipeline.settings.nearest import did_you_mean
 from pipeline.settings.schema import registered_schemas, schema_of
@@ -121,6 +122,29 @@ def not_a_setting(key: str, arguments: Sequence[str] = ()) -> str:
     nearest = did_you_mean(rest, set().union(*near), before=f"{section}.")
     told = f"{key} is not a setting of {of}{whose}; see python -m pipeline --cfg job"
     return f"{told}{'' if choice is not None and ',' not in choice else swept}{nearest}"
+
+
+def unknown_part(key: str, arguments: Sequence[str]) -> str | None:
+    """Returns what of a key does not exist: its first word, or all of it. Returns None for a key that the recipe of the
+    command line has, or may have: the choice of a group decides what most sections hold."""
+    section, inside, _ = key.partition(".")
+    groups = [folder / section for folder in config_folders(arguments)]
+    if section not in first_words() and section != "hydra" and not any(map(Path.is_dir, groups)):
+        return section
+    beside = settings_beside(key, arguments) if inside else []
+    return key if beside and key.rpartition(".")[2] not in beside else None
+
+
+def not_settings(key: str, arguments: Sequence[str]) -> str:
+    """Says what `not_a_setting` says of a key, and what else of the command line does not exist either."""
+    typed = [own.lstrip("+").partition("=")[0] for own in arguments if "=" in own and own[0] not in "-~"]
+    parts = [unknown_part(own, arguments) for own in typed if re.fullmatch(r"[\w.]+", own)]
+    told = not_a_setting(key, arguments)
+    for part in dict.fromkeys(own for own in parts if own not in (None, key)):
+        before, dot, name = part.rpartition(".")
+        nearest = did_you_mean(name, settings_beside(part, arguments) if dot else first_words(), before=before + dot)
+        told += f"{' Nor' if told.endswith('?') else '; nor'} is {part}{nearest}"
+    return told
 
 
 def refuse_unknown(config: DictConfig, prefix: str = "") -> None:

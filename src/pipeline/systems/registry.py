@@ -19,7 +19,7 @@ from pipeline.host.paths import conf_folder
 from pipeline.settings.build import settings_of
 from pipeline.settings.composition import prepare_process
 from pipeline.settings.nearest import no_such_choice
-from pipeline.settings.own_table import refuse_missing_file
+from pipeline.settings.own_table import SECTIONS, refuse_missing_file
 
 # `pipeline/systems/<name>/config.py` has the SYSTEM of each
 SYSTEMS = ("psrnn", "tune", "predict", "theory", "trace", "ssgp", "mctn", "experts", "documents", "forms", "patterns")
@@ -163,7 +163,7 @@ def checked(config: DictConfig) -> Any:
     check_model(settings)
     check(settings)
     check_data(settings)
-    for name in ("data", "pretrain_on"):
+    for name in SECTIONS:
         refuse_missing_file(getattr(settings, name, None), name)
     return settings
 

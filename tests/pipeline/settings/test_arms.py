@@ -51,6 +51,9 @@ def test_overrides_by_key() -> None:
     assert swept_values(typed) == {
         "seed": ["0", "1", "2"], "experiment": ["mocap"], "sampler": ["iid", "orthogonal"], "data.path": ["a b.csv"],
     }  # fmt: skip
+    assert swept_values(["data=funsd", "+data@pretrain_on=kleister_nda,funsd"]) == {
+        "data": ["funsd"], "data@pretrain_on": ["kleister_nda", "funsd"],
+    }  # fmt: skip
     assert given(["contender=mocap/lstm", "++refine.learning_rate=1.0"]) == {
         "contender": "lstm", "refine.learning_rate": "1",
     }  # fmt: skip

@@ -175,6 +175,21 @@ def test_tables(frame: pd.DataFrame, message: str, run_pipeline, tmp_path: Path)
             "data: no ne.csv: there is no such file; give data.path=FILE",
         ),
         (
+            (
+                "-m",
+                "recipe=documents",
+                "data=synthetic_documents",
+                "+data@pretrain_on=documents_table",
+                "pretrain_on.path=none.csv",
+                "seed=0,1",
+            ),
+            "pretrain_on: none.csv: there is no such file; give pretrain_on.path=FILE",
+        ),
+        (
+            ("-m", "recipe=documents", "data=synthetic_documents", "+data@pretrain_on=kleister_nda,documents_table"),
+            "pretrain_on: a table needs a file (.csv, .tsv, .parquet or .npz); give pretrain_on.path=FILE",
+        ),
+        (
             ("+experiment=tune", "data=swimmer,table"),
             "data: a table needs a file (.csv, .tsv, .parquet or .npz); give data.path=FILE",
         ),
@@ -254,6 +269,27 @@ def test_folders_that_are_no_packages_hide_nothing(tmp_path: Path) -> None:
 def test_the_nearest_match_is_suggested(argument: str, message: str, run_pipeline) -> None:
     error = run_pipeline(argument).error
     assert re.search(message.replace("?", "[?]$").replace("+", "[+]"), error), error
+
+
+def test_settings_that_do_not_exist_are_told_together(run_pipeline) -> None:
+    typed = ("features.cuont=3", "refine.epoch=3", "sede=1", "+featrues.x=1", "size=tiny", "data.rooot=x", "seed=3")
+    error = run_pipeline(*typed).error
+    assert error.startswith("error: features.cuont is not a setting; choose one of count, ")
+    assert error.endswith(
+        "; did you mean features.count? Nor is refine.epoch; did you mean refine.epochs? Nor is sede; did you mean "
+        "seed? Nor is featrues; did you mean features?"
+    )
+    good = (
+        "+experiment=mocap",
+        "model=lstm",
+        "hydra.job.name=x",
+        "hydra/launcher=basic",
+        "evaluate.horizons=[1]",
+        "model.units=8",
+    )
+    assert run_pipeline(*good, "zzzz=1", "zzzz.a=2", "yyyy=1").error == (
+        "error: zzzz is not a setting; see python -m pipeline --cfg job; nor is yyyy"
+    )
 
 
 def test_a_setting_inside_a_section_of_a_choice_is_suggested_in_full(run_pipeline) -> None:

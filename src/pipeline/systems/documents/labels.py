@@ -21,7 +21,9 @@ SAME = {  # a choice of attention= and the variant of reader= that has it
 }  # fmt: skip
 SETS = ["data", "task", "cue"]  # what jobs have in common that are compared with one another
 CUE = "data.cue="  # stands in a column of its own
-VOCABULARY = ("documents.vocabulary=", "documents.lower_case=", "pretrain_on.")  # by which there are other tokens
+VOCABULARY = (  # by which there are other tokens
+    "documents.vocabulary=", "documents.lower_case=", "pretrain_on.", "data@pretrain_on=",
+)  # fmt: skip
 
 
 class Arm(NamedTuple):
