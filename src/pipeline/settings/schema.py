@@ -136,17 +136,26 @@ def check_common(config: DictConfig) -> None:
         raise PipelineError(f"resume={str(config.resume).lower()} needs the tracking store; leave out tracking=off")
 
 
+def refuse_missing(config: DictConfig) -> None:
+    """Raises PipelineError where settings have no value, naming them all.
+
+    `TYPED` of the schema says what is to be typed, where that is not the setting itself. A setting there that is empty
+    is named beside those without a value.
+    """
+    missing, typed = OmegaConf.missing_keys(config), getattr(OmegaConf.get_type(config), "TYPED", {})
+    if missing:
+        empty = {key for key in typed if key not in missing and not str(OmegaConf.select(config, key)).strip()}
+        *first, last = sorted(missing | empty)
+        named = f"{', '.join(first)} and {last} have" if first else f"{last} has"
+        give = " ".join(typed.get(key, f"{key}=…") for key in (*first, last))
+        raise PipelineError(f"{named} no value; give {give} on the command line")
+
+
 def validate(config: DictConfig) -> None:
     """Applies the caps of `size`. Raises PipelineError, naming the key and the choices, for the first value that makes
-    no sense.
-
-    For a setting without a value `TYPED` of the schema says what is to be typed, where that is not the setting itself.
-    """
+    no sense, and for all settings that have none."""
     check_rules(config, section="size.")
     apply_caps(config)
-    missing = sorted(OmegaConf.missing_keys(config))
-    if missing:
-        typed = getattr(OmegaConf.get_type(config), "TYPED", {}).get(missing[0], f"{missing[0]}=…")
-        raise PipelineError(f"{missing[0]} has no value; give {typed} on the command line")
+    refuse_missing(config)
     check_rules(config)
     check_common(config)

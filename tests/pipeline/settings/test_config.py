@@ -258,6 +258,10 @@ def test_predict_composes() -> None:
         checked(compose("config", ["recipe=predict", "model.uri=runs:/a/model"]))
     with pytest.raises(PipelineError, match=r"model\.uri has no value; give model=runs:/RUN_ID/model on the command"):
         checked(compose("config", ["recipe=predict", f"data.path={__file__}"]))
+    both = r"^data\.path and model\.uri have no value; give data\.path=… model=runs:/RUN_ID/model on the command line$"
+    for typed in ([], ["model.uri="]):
+        with pytest.raises(PipelineError, match=both):
+            checked(compose("config", ["recipe=predict", *typed]))
     for empty in ("", " "):
         with pytest.raises(PipelineError, match=r"^model is empty; give model=runs:/RUN_ID/model, as a training run"):
             checked(compose("config", ["recipe=predict", f"model.uri='{empty}'", f"data.path={__file__}"]))

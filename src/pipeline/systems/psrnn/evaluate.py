@@ -46,13 +46,15 @@ def longest_reach(part: MaskedSequences, settings: Any) -> int:
 
 
 def say_left_out(part: MaskedSequences, settings: Any) -> None:
-    """Warns, before a model is trained, of the horizons of `evaluate` that no test sequence is long enough for."""
+    """Warns, before a model is trained, of the horizons of `evaluate` that no test sequence is long enough for, and
+    names those that are left."""
     reach = longest_reach(part, settings)
     too_long = [h for h in settings.horizons if h > reach]
     if too_long:
-        named = ", ".join(str(h) for h in too_long)
+        named, left = ", ".join(map(str, too_long)), ",".join(map(str, reachable_horizons(part, settings)))
         warnings.warn(
-            f"evaluate.horizons: no test sequence is long enough for {named}; left out (the longest there is: {reach})",
+            f"evaluate.horizons: no test sequence is long enough for {named}; left out (the longest there is: {reach}), "
+            f"as by 'evaluate.horizons=[{left}]'",
             stacklevel=2,
         )
 
