@@ -75,7 +75,8 @@ class Matern(IsotropicKernel):
     Its radius is r = χ_d √(2ν/χ²_2ν) with independent draws, that is w is multivariate Student-t with 2ν degrees of
     freedom and r²/d ~ F(d, 2ν). ν = 1/2 is `Laplacian`; ν → ∞ is `Gaussian`. Use it for signals with kinks.
 
-    Raises ValueError unless the smoothness is positive and finite.
+    Raises TypeError unless the smoothness is a plain number, Python's or NumPy's and no array or tensor, and ValueError
+    unless it is positive and finite.
     """
 
     smoothness: Positive
@@ -117,8 +118,9 @@ class RationalQuadratic(IsotropicKernel):
     Newton's method; measured relative error below 1e-8 for probabilities from 1e-10 to 1 − 1e-10. `radii` does not need
     it and is exact.
 
-    Raises ValueError unless the shape is positive and finite. `radius_quantile` raises it where Newton's method does
-    not settle, as it may with a shape of 1e-12.
+    Raises TypeError unless the shape is a plain number, Python's or NumPy's and no array or tensor, and ValueError
+    unless it is positive and finite. `radius_quantile` raises ValueError where Newton's method does not settle, as it
+    may with a shape of 1e-12.
     """
 
     shape: Positive

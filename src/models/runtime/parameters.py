@@ -25,12 +25,19 @@ def in_a_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def of_an_array(value: Any) -> str:
+    """Returns the end of a message about a value that is no number: what to give in place of an array or a tensor, ""
+    for any other."""
+    array = hasattr(value, "__array__") and not isinstance(value, np.generic)
+    return "; give a plain number in place of an array or a tensor" if array else ""
+
+
 def whole_number(name: str, value: Any, *, least: int = 1, most: float = math.inf) -> int:
     """Returns the value. Raises TypeError unless it is a whole number, Python's or NumPy's, and ValueError below
     `least` and above `most`."""
     wanted = f"{name} must be a whole number of at least {least}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{wanted}, got {shown(value)}")
+        raise TypeError(f"{wanted}, got {shown(value)}{of_an_array(value)}")
     if value < least:
         raise ValueError(f"{wanted}, got {value}")
     if value > most:
@@ -43,7 +50,7 @@ def number(name: str, value: Any, *, above: float = 0.0, below: float = math.inf
     bounds."""
     wanted = f"{name} must be a number above {above:g}" + (f" and below {below:g}" if below < math.inf else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{wanted}, got {shown(value)}")
+        raise TypeError(f"{wanted}, got {shown(value)}{of_an_array(value)}")
     if not above < value < below:
         raise ValueError(f"{wanted}{' and finite' if value == below == math.inf else ''}, got {value}")
     return float(value)
@@ -61,7 +68,7 @@ def not_negative(name: str, value: Any, *, most: float = math.inf) -> float:
     """Returns the value. Raises TypeError unless it is a number, and ValueError below 0 and above `most`."""
     wanted = f"{name} must be a number of 0 or more" + (f" and at most {most:g}" if most < math.inf else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{wanted}, got {shown(value)}")
+        raise TypeError(f"{wanted}, got {shown(value)}{of_an_array(value)}")
     if not (0 <= value <= most and value < math.inf):
         raise ValueError(f"{wanted}, got {value}")
     return float(value)

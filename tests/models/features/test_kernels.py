@@ -1,6 +1,7 @@
 """Exact kernel values, and the radial law that belongs to each kernel."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,6 +160,15 @@ def test_bad_parameters_are_refused(value: float) -> None:
     with pytest.raises(ValueError, match=r"^smoothness must be a number above 0"):
         Matern(smoothness=value)
     with pytest.raises(ValueError, match=r"^shape must be a number above 0"):
+        RationalQuadratic(shape=value)
+
+
+@pytest.mark.parametrize("value", [torch.tensor(1.5), torch.tensor([1.5, 2.5]), np.array(1.5), np.array([1.5])])
+def test_a_parameter_in_an_array_or_a_tensor_is_refused_with_what_to_give(value: Any) -> None:
+    wanted = r" must be a number above 0, got .*; give a plain number in place of an array or a tensor$"
+    with pytest.raises(TypeError, match=f"^smoothness{wanted}"):
+        Matern(smoothness=value)
+    with pytest.raises(TypeError, match=f"^shape{wanted}"):
         RationalQuadratic(shape=value)
 
 

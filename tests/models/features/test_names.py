@@ -13,7 +13,7 @@ from models.features.bandwidth import BandwidthRule
 from models.features.kernels import Matern
 from models.features.names import KERNELS, SAMPLERS, UNNUMBERED_RULES, kernel_of, rule_of, sampler_of
 from models.features.samplers import Hadamard
-from models.runtime.parameters import number, one_of, whole_number, yes_or_no
+from models.runtime.parameters import not_negative, number, one_of, whole_number, yes_or_no
 
 CONF = Path(__file__).parents[3] / "conf"
 
@@ -46,6 +46,9 @@ def test_objects_and_numbers_are_taken_as_they_are() -> None:
         (lambda: rule_of(-1), ValueError, "bandwidth must be a number above 0, got -1"),
         (lambda: rule_of(None), TypeError, "bandwidth must be a number above 0, got None"),
         (lambda: whole_number("count", 2.0), TypeError, "count must be a whole number of at least 1, got 2.0"),
+        (lambda: whole_number("count", np.float64(2)), TypeError, r"count must be .*, got np\.float64\(2\.0\)$"),
+        (lambda: whole_number("count", np.array(2)), TypeError, r"got array\(2\); give a plain number in place"),
+        (lambda: not_negative("clip", np.array(2)), TypeError, r"got array\(2\); give a plain number in place"),
         (lambda: whole_number("count", True), TypeError, "count must be a whole number of at least 1, got True"),
         (lambda: whole_number("count", 0), ValueError, "count must be a whole number of at least 1, got 0"),
         (lambda: whole_number("count", 9, most=8), ValueError, "count must be at most 8, got 9"),
