@@ -18,6 +18,7 @@ from models.documents.chunks import Chunk, Reading, check_places
 from models.documents.predictor import warn_of
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
+from pipeline.job.shortened import say_shortened
 from pipeline.job.vocabulary import learned, shared_vocabulary
 from pipeline.settings.build import build
 from pipeline.systems.documents.checks import patterns_of
@@ -76,7 +77,8 @@ def load(settings: DocumentsConfig) -> Read:
 
 
 def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documents:
-    """Returns the documents of a section of the settings. Raises PipelineError where it names none."""
+    """Returns the documents of a section of the settings, cut as `size` says, which is printed. Raises PipelineError
+    where it names none."""
     data = build(group, section, settings.extensions)
     if not isinstance(data, Documents):
         raise PipelineError(
@@ -85,6 +87,8 @@ def documents_of(group: str, section: Any, settings: DocumentsConfig) -> Documen
         )
     own, most = settings.documents, settings.size.sequences
     less = data.shortened(train=most, held=most)
+    kept, there = (sum(map(len, found.parts.values())) for found in (less, data))
+    say_shortened(data.name, kept=kept, there=there, most=most, unit="documents, at most so many of a part")
     return read_badly(less, jitter=own.jitter, shuffle=own.shuffle, seed=0)  # all seeds read the same documents
 
 

@@ -15,6 +15,7 @@ from models.runtime.collectives import rank, text_of_first_rank
 from models.sequence.tokens import TokenLists
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
+from pipeline.job.shortened import say_shortened
 from pipeline.job.vocabulary import learned, shared_vocabulary
 from pipeline.settings.build import build
 from pipeline.systems.experts.arms import tag_of
@@ -40,14 +41,23 @@ class Loaded(NamedTuple):
 
 
 def load(settings: ExpertsConfig) -> TextPairs:
-    """Returns the data, cut as `size` says. Raises PipelineError where data= names no sentence pairs."""
+    """Returns the data, cut as `size` says, which is printed. Raises PipelineError where data= names no sentence pairs."""
     data = build("data", settings.data, settings.extensions)
     if not isinstance(data, TextPairs):
         raise PipelineError(
             "recipe=experts takes pairs of texts; choose data=text_pairs (your own), mt_small or ciphers"
         )
     most = settings.size.sequences
-    return data.shortened(train=most, held=most)
+    found = data.shortened(train=most, held=most)
+    kept, there = count_of(found), count_of(data)
+    unit = "pairs, at most so many of a task in a part"
+    say_shortened(data.name, kept=kept, there=there, most=most, unit=unit)
+    return found
+
+
+def count_of(data: TextPairs) -> int:
+    """Returns the number of pairs of all tasks in all parts."""
+    return sum(len(pairs) for part in data.parts.values() for pairs in part)
 
 
 def vocabulary_of(settings: ExpertsConfig, data: TextPairs, tasks: Sequence[Task] = ()) -> Vocabulary:

@@ -92,9 +92,28 @@ def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here
     return fitted.validation
 
 
-def said_of_pairs(pairs: int, tasks: int) -> str:
-    """Returns how many training pairs there are, and of how many tasks, in words."""
-    return f"{pairs} training pair{'s' * (pairs != 1)} of {tasks} task{'s' * (tasks != 1)}"
+def said_of_pairs(pairs: int, tasks: int, *, repeated: int = 0, too_long: int = 0, longest: int = 0) -> str:
+    """Returns in words how many training pairs there are, of how many tasks, and how many pairs were left out.
+
+    repeated: pairs of all parts that stand twice or share a side with another part. too_long: training pairs with more
+    than `longest` tokens on a side.
+    """
+    reasons = {
+        f"{repeated} as repetitions and overlaps (removed.csv)": repeated,
+        f"{too_long} with more than vocabulary.longest={longest} tokens on a side": too_long,
+    }
+    left = ", ".join(said for said, count in reasons.items() if count)
+    counts = f"{pairs} training pair{'s' * (pairs != 1)} of {tasks} task{'s' * (tasks != 1)}"
+    return counts + (f"; left out: {left}" if left else "")
+
+
+def pairs_in_words(settings: ExpertsConfig, loaded: Loaded) -> str:
+    """Returns what a run says of its pairs before it learns from them."""
+    data, own = loaded.data, loaded.encoded
+    return said_of_pairs(
+        own.parts["train"].count, len(data.tasks), repeated=sum(each.pairs for each in data.removed),
+        too_long=sum(own.dropped.values()), longest=settings.vocabulary.longest,
+    )  # fmt: skip
 
 
 def train(settings: ExpertsConfig, job: Job) -> float:
@@ -113,7 +132,7 @@ def train(settings: ExpertsConfig, job: Job) -> float:
     with clock.stage("tokenise"):
         vocabulary = vocabulary_of(settings, base or data, data.tasks)
         loaded = Loaded(data, vocabulary, encoded(settings, data, vocabulary), device)
-    tqdm.write(f"{data.name}: {said_of_pairs(loaded.encoded.parts['train'].count, len(data.tasks))}")
+    tqdm.write(f"{data.name}: {pairs_in_words(settings, loaded)}")
     with study(settings, job, data, device, clock, names_of_run(settings, data, vocabulary)) as here:
         refuse_another(vocabulary, here.folder)
         log_pairs(here, data, loaded.encoded)

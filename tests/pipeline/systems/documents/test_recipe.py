@@ -26,10 +26,11 @@ from pipeline.compare.claims import VERDICTS
 from pipeline.host.errors import PipelineError
 from pipeline.host.paths import store_folder
 from pipeline.job.step import Stepper
+from pipeline.settings.schema import SizeConfig
 from pipeline.systems.documents import baselines, fitting, recipe
 from pipeline.systems.documents.comparison import columns
 from pipeline.systems.documents.config import DocumentsConfig
-from pipeline.systems.documents.load import Read, check_answers
+from pipeline.systems.documents.load import Read, check_answers, documents_of
 from pipeline.systems.documents.recipe import described, names_of_run, told_of
 from pipeline.systems.documents.servable import table_of
 
@@ -312,6 +313,20 @@ def test_a_table_without_boxes_is_refused_with_settings_that_read_it(run_pipelin
     advised = re.search(r"document train-\d: no word has a box, .* give boxes, or choose (\S+) (\S+)$", said.strip())
     assert advised is not None, said
     assert run_pipeline(*asked, *advised.groups()).status == 0
+
+
+@pytest.mark.parametrize(("most", "said"), [(2, "4 of 6"), (4, ""), (None, "")])
+def test_documents_that_a_limit_leaves_out_are_counted(
+    most: int | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    section = {"_target_": "data.documents.generator.SyntheticDocuments", "train": 4, "validation": 1, "test": 1,
+               "words": 60, "questions": 6, "values": 3}  # fmt: skip
+    settings: Any = SimpleNamespace(size=SizeConfig(sequences=most), extensions=[],
+                                    documents=SimpleNamespace(jitter=0, shuffle=False))  # fmt: skip
+    data = documents_of("data", section, settings)
+    assert len(data.parts["train"]) == min(4, most or 4)
+    line = f"synthetic_documents: size.sequences={most} takes {said} documents, at most so many of a part\n"
+    assert capsys.readouterr().out == (line if said else "")
 
 
 def test_kinds_and_classes_without_a_training_document_are_named() -> None:

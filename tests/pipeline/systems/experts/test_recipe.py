@@ -29,6 +29,9 @@ TINY = ("recipe=experts", "data=ciphers", "data.languages=3", "size=tiny", *SMAL
 def test_a_tiny_run_leaves_scores_translations_and_shares(run_pipeline: Callable, client) -> None:
     result = run_pipeline(*TINY, "experts.count=3")
     assert result.status == 0, result.err
+    assert re.search(
+        r"\nciphers: size\.sequences=6 takes 54 of \d{3,} pairs, at most so many of a task in a part\n", result.out
+    )
     run = only_run(client)
     assert (run.info.status, run.info.run_name) == ("FINISHED", "experts-ciphers-token+shared-seed0")
     assert {name: run.data.tags[name] for name in ("arm", "tag", "tasks")} == {

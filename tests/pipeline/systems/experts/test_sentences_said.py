@@ -37,3 +37,12 @@ def test_what_was_cut_is_counted(truncated: list[bool], finished: list[bool], sa
 )
 def test_pairs_and_tasks_are_counted_in_words(pairs: int, tasks: int, said: str) -> None:
     assert said_of_pairs(pairs, tasks) == said
+
+
+def test_pairs_that_are_left_out_are_counted_by_reason() -> None:
+    left = "6 training pairs of 1 task; left out: "
+    repeated = "3 as repetitions and overlaps (removed.csv)"
+    long = "2 with more than vocabulary.longest=60 tokens on a side"
+    assert said_of_pairs(6, 1, repeated=3) == left + repeated
+    assert said_of_pairs(6, 1, too_long=2, longest=60) == left + long
+    assert said_of_pairs(6, 1, repeated=3, too_long=2, longest=60) == f"{left}{repeated}, {long}"
