@@ -26,6 +26,7 @@ from pipeline.systems.documents.drawn import with_interval
 from pipeline.systems.documents.fitting import Fitted, fit, guessed_of
 from pipeline.systems.documents.load import Loaded, Read, load, prepare, unlearned, vocabulary_of
 from pipeline.systems.documents.report import (
+    cut_of,
     log_attention,
     log_data,
     log_fitted,
@@ -124,16 +125,13 @@ def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, he
     """Keeps the model, logged as `tracking.log_model` says. Returns words about it. A model that only guesses is not
     kept."""
     from pipeline.systems.documents.servable import trained_model
-    from pipeline.tracking.model import NOT_KEPT, keep_model, kept_in_words, read_as
+    from pipeline.tracking.model import NOT_KEPT, kept_in_words, read_as
 
     if settings.documents.task == "mlm":
         here.run.tags({NOT_KEPT: "a network that guesses hidden words has no answers to give"})
         return ""
     predictor = predictor_of(settings.documents, fitted.network, loaded)
     kept = trained_model(predictor, loaded.data.parts["test"], fitted.validation)
-    if not loaded.reading.whole:
-        keep_model(here.run, kept, settings.tracking, DOCUMENTS)
-        return "\n\nThe model reads a document as far as documents.overflow=cut says; recipe=predict does not take it."
     return kept_in_words(here.run, kept, settings.tracking, DOCUMENTS, read_as(job.overrides))
 
 
@@ -143,6 +141,16 @@ def described(task: str, data: Documents) -> str:
     missing = unlearned(task, data)
     said = f"; no training document has {', '.join(missing)}, which count as missed in the others" if missing else ""
     return counts + said
+
+
+def say_cut(settings: DocumentsConfig, loaded: Loaded) -> None:
+    """Prints how many documents are not read to their end; nothing where all are."""
+    count, there = cut_of(loaded), sum(map(len, loaded.data.parts.values()))
+    if count:
+        tqdm.write(
+            f"{loaded.data.name}: {count} of {there} documents are read to their first {settings.documents.max_length} "
+            "tokens alone (documents.overflow=cut); documents.overflow=chunk reads all"
+        )
 
 
 def told_of(read: Read) -> Documents:
@@ -158,12 +166,13 @@ def train(settings: DocumentsConfig, job: Job) -> float:
     device, clock = set_up(settings, job), Clock()
     with clock.stage("load"):
         read = load(settings)
-    refuse_taken_kinds(settings.documents.task, read.data)
+    refuse_taken_kinds(settings, read.data)
     tqdm.write(described(settings.documents.task, read.data))
     with clock.stage("tokenise"):
         vocabulary = vocabulary_of(settings, read)
     with clock.stage("plan"):
         loaded = prepare(settings, read, vocabulary, device)
+    say_cut(settings, loaded)
     named = names_of_run(settings, job, read, vocabulary)
     with study(settings, job, told_of(read), device, clock, named) as here:
         refuse_another(vocabulary, here.folder)

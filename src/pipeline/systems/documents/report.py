@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -20,7 +19,7 @@ from pipeline.systems.documents.drawn import ENDS
 from pipeline.systems.documents.figures import confusion_figure
 from pipeline.systems.documents.fitting import Fitted
 from pipeline.systems.documents.load import Loaded, chunks_by_document, outputs_of
-from pipeline.systems.documents.scores import SCORES, Scored, confusion_of, scores_by_length, worth_a_row
+from pipeline.systems.documents.scores import LENGTHS, SCORES, Scored, confusion_of, scores_by_length, worth_a_row
 from pipeline.systems.documents.sight import sight_of
 from pipeline.systems.documents.tagged_page import page_figure, tagged_page
 
@@ -50,18 +49,31 @@ NAMED |= {
 }  # fmt: skip
 
 
-def refuse_taken_kinds(task: str, data: Documents) -> None:
-    """Raises PipelineError for a kind of entities that is called as the end of another metric of scores: of a simple
-    model, of a length of documents, or of an interval."""
-    simple = "|".join(map(marked, TAGGERS))
-    taken = re.compile(rf"(.*_)?({simple})|words_\d+_(\d+|more)|{'|'.join(ENDS)}")
-    kinds = {tag[2:] for tag in data.tags if tag != OUTSIDE} if task == "entities" else set()
-    for kind in sorted(kinds):
-        if taken.fullmatch(marked(kind)):
+def refuse_taken_kinds(settings: DocumentsConfig, data: Documents) -> None:
+    """Raises PipelineError, with the metric, for a kind of entities whose F1 would be logged under the name of another
+    metric: of the interval of F1, of a length of documents, or of a simple model."""
+    if settings.documents.task != "entities":
+        return
+    kinds = sorted({tag[2:] for tag in data.tags if tag != OUTSIDE})
+    taken = names_beside_kinds(kinds, simple=settings.documents.baselines)
+    for kind in kinds:
+        if kind in taken:
             raise PipelineError(
-                f"documents.task=entities: {data.name} has entities of the kind {kind!r}, and another score's metric "
-                "has that name; give the kind another name"
+                f"documents.task=entities: {data.name} has entities of the kind {kind!r}, whose F1 would be the metric "
+                f"evaluate/test_entity_f1_{kind}, {taken[kind]}; give the kind another name"
             )
+
+
+def names_beside_kinds(kinds: Sequence[str], *, simple: bool) -> dict[str, str]:
+    """Returns what stands behind `test_entity_f1_` in the names of metrics that are not the F1 of a kind, with what
+    each of them is. kinds: of entities. simple: whether there are simple models."""
+    ends = dict.fromkeys(ENDS, "which is an end of the interval of test_entity_f1")
+    taken = ends | dict.fromkeys(LENGTHS, "which is F1 of documents of that length")
+    fronts = ["", *(f"{own}_" for own in (*ENDS, *kinds))]
+    for name in TAGGERS if simple else ():
+        said = f"which is that of the simple model {name!r}"
+        taken |= {f"{front}{marked(name)}": said for front in fronts}
+    return taken
 
 
 def log_data(here: Study, loaded: Loaded) -> None:

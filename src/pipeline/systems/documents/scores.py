@@ -25,6 +25,8 @@ from pipeline.systems.documents.load import Loaded, Piece, chunks_by_document, o
 HEADS = {"entities": TAGS, "classes": CLASSES}
 SCORES = {"entities": "entity_f1", "classes": "accuracy", "mlm": "mlm_loss"}
 LEAST_WORDS = (0, 512, 1024, 2048)  # of documents that are scored apart (thesis, figure 2.17)
+MOST_WORDS = (*(least - 1 for least in LEAST_WORDS[1:]), "more")
+LENGTHS = tuple(f"words_{least}_{most}" for least, most in zip(LEAST_WORDS, MOST_WORDS, strict=True))
 SUMS = {"entities": ("true", "named", "right"), "classes": ("documents", "right"), "mlm": ("tokens", "nats")}
 
 
@@ -229,12 +231,11 @@ def scores_by_length(task: str, rows: pd.DataFrame) -> dict[str, float]:
     """Returns F1 of entities, accuracy of classes, or nats a hidden token, of documents with so many words: from one of
     `LEAST_WORDS` up to below the next, as `accuracy_words_512_1023`. None of a length that no document has, or where
     nothing is to score, and none at all where all documents are of one length. rows: the sums of each document."""
-    ends = [*(least - 1 for least in LEAST_WORDS[1:]), "more"]
     found = dict[str, float]()
-    for least, most, own in zip(LEAST_WORDS, ends, split_by_length(rows), strict=True):
+    for length, own in zip(LENGTHS, split_by_length(rows), strict=True):
         error = float(error_of(task, own[list(SUMS[task])].sum().to_numpy(float)))
         if len(own) and not np.isnan(error):
-            found[f"{SCORES[task]}_words_{least}_{most}"] = error if task == "mlm" else 1 - error
+            found[f"{SCORES[task]}_{length}"] = error if task == "mlm" else 1 - error
     return found if len(found) > 1 else {}
 
 

@@ -41,12 +41,7 @@ def servable(parameters: Path) -> Servable:
         signature=ModelSignature(outputs=Schema(outputs)),
         example=example_in(parameters / EXAMPLE),
         requirements=pinned(f"{name}=={version(name)}" for name in ("scipy", "tokenizers")),
-        metadata={
-            "takes": "documents",
-            "columns": list(COLUMNS),
-            "gives": predictor.head,
-            "whole": predictor.reading.whole,
-        },
+        metadata={"takes": "documents", "columns": list(COLUMNS), "gives": predictor.head},
     )
 
 

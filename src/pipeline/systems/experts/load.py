@@ -41,7 +41,8 @@ class Loaded(NamedTuple):
 
 
 def load(settings: ExpertsConfig) -> TextPairs:
-    """Returns the data, cut as `size` says, which is printed. Raises PipelineError where data= names no sentence pairs."""
+    """Returns the data, cut as `size` says, which is printed. Raises PipelineError where data= names no sentence
+    pairs."""
     data = build("data", settings.data, settings.extensions)
     if not isinstance(data, TextPairs):
         raise PipelineError(

@@ -10,7 +10,6 @@ from data.base import DataError
 from data.documents.table import NEEDED, PAGE, SIDES, SIZE, WordTable
 from data.files.table_files import TextFormat
 from models.documents.tables import OF_FILE
-from pipeline.host.errors import PipelineError
 from pipeline.settings.messages import of_section
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
@@ -36,14 +35,10 @@ def predicted_documents(model: Any, settings: PredictConfig) -> tuple[pd.DataFra
     """Returns the rows of the file with the tags of their words, or a row a document with its class, and words about
     them.
 
-    Raises DataError for a file that cannot be read or that the model cannot read, PipelineError for settings of others
-    and for a model that reads the beginnings of documents alone.
+    Words behind the first tokens of a document, which a model that was trained with documents.overflow=cut does not
+    read, are left without a tag, counted in a warning. Raises DataError for a file that cannot be read or that the
+    model cannot read, and PipelineError for settings of others.
     """
-    if not model.metadata.metadata.get("whole", True):  # a model that was logged before it was said reads all
-        raise PipelineError(
-            "this model was trained with documents.overflow=cut and does not read a document to its end; take one that "
-            "was trained with documents.overflow=chunk"
-        )
     refuse_others(settings, ("data.delimiter", "data.decimal"), "reads documents")
     frame = read_words(settings)
     try:

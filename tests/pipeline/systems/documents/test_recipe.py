@@ -100,12 +100,14 @@ def test_a_run_leaves_scores_tables_figures_and_a_model_that_says_the_same(run_p
     assert len(both) == len(predicted)
 
 
-def test_a_model_that_cuts_is_logged_as_it_was_scored(run_pipeline: Callable, client) -> None:
+@pytest.mark.filterwarnings("ignore:.* of 180 words are not read")
+def test_a_model_that_cuts_is_logged_as_it_was_scored_and_predicts(run_pipeline: Callable, client, tmp_path) -> None:
     result = run_pipeline(*SMALL, "documents.overflow=cut", "tracking.detail=summary", "documents.baselines=false")
     assert result.status == 0, result.err
     run = only_run(client)
     assert not {"confusion.csv", "figures"} & artifacts(client, run)
-    assert run.data.tags["mlflow.note.content"].endswith("recipe=predict does not take it.\n")
+    cut = "\nsynthetic_documents: 12 of 12 documents are read to their first 48 tokens alone (documents.overflow=cut); "
+    assert -1 < result.out.find(cut) < result.out.find("pretrain")
     assert run.data.metrics["data/documents_cut"] == run.data.metrics["data/documents"]
     documents = SyntheticDocuments(train=6, validation=3, test=3, words=60, questions=6, values=3).load().parts["test"]
     with pytest.warns(UserWarning, match="of 180 words are not read"):
@@ -115,6 +117,12 @@ def test_a_model_that_cuts_is_logged_as_it_was_scored(run_pipeline: Callable, cl
     keys = zip(said["document"], said.groupby("document").cumcount(), strict=True)
     assert said["label"].fillna("O").tolist() == [named.get(key, "O") for key in keys]
     assert said["label"].isna().any()
+    table_of(documents).to_csv(tmp_path / "new.csv", index=False)
+    asked = ("recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={tmp_path / 'new.csv'}")
+    assert f"predict: python -m pipeline {' '.join(asked[:2])} data.path=" in run.data.tags["mlflow.note.content"]
+    answer = run_pipeline(*asked)
+    assert answer.status == 0, answer.err
+    assert f"tags of {said['label'].notna().sum()} words in 3 documents" in answer.out
 
 
 def test_arms_without_a_global_token_stand_beside_those_with_one(run_pipeline: Callable, client) -> None:

@@ -11,14 +11,18 @@ import pandas as pd
 import pytest
 
 from data.documents.generator import SyntheticDocuments
+from data.pages import Documents, tags_of_kinds
 from pipeline.compare.bootstrap import drawn_weights
 from pipeline.host.errors import PipelineError
 from pipeline.job.curve import EpochRow, Progress
 from pipeline.job.curve_report import curve_figure, curve_table
+from pipeline.systems.documents.baselines import TAGGERS
 from pipeline.systems.documents.comparison import columns
 from pipeline.systems.documents.drawn import with_interval
-from pipeline.systems.documents.report import LABELS, behind, refuse_taken_kinds
-from pipeline.systems.documents.scores import Scored, guessing_accuracy, scores_by_length
+from pipeline.systems.documents.report import LABELS, behind, marked, metrics_of, refuse_taken_kinds
+from pipeline.systems.documents.scores import Scored, entity_scores, guessing_accuracy, scores_by_length
+
+NO_WORDS = pd.DataFrame({"tag": [], "named": []})
 
 
 def scored(error: float) -> Scored:
@@ -37,17 +41,50 @@ def test_a_network_that_no_simple_model_is_ahead_of_is_told_nothing(others: dict
     assert behind(scored(0.5), others) == []
 
 
-@pytest.mark.parametrize(
-    "kind", ["window_tagger", "Window tagger layout", "a_window_tagger", "words_0_511", "interval_low"]
-)
-def test_a_kind_of_entities_that_is_called_as_another_metric_is_refused(kind: str) -> None:
+def with_kinds(*kinds: str) -> Documents:
     made = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
-    data = replace(made, tags=(*made.tags, f"B-{kind}", f"I-{kind}"))
-    with pytest.raises(PipelineError, match=rf"entities of the kind '{kind}', .*; give the kind another name$"):
-        refuse_taken_kinds("entities", data)
-    refuse_taken_kinds("classes", data)
-    refuse_taken_kinds("entities", made)
-    refuse_taken_kinds("entities", replace(made, tags=(*made.tags, "B-majority", "I-majority")))
+    return replace(made, tags=(*made.tags, *tags_of_kinds(kinds)[1:]))
+
+
+def asked(task: str = "entities", *, baselines: bool = True) -> Any:
+    return SimpleNamespace(documents=SimpleNamespace(task=task, baselines=baselines))
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("window_tagger", "of the simple model 'window tagger'"),
+        ("window_tagger_layout", "of the simple model 'window tagger, layout'"),
+        ("party_window_tagger", "of the simple model 'window tagger'"),
+        ("interval_low_window_tagger", "of the simple model 'window tagger'"),
+        ("words_0_511", "F1 of documents of that length"),
+        ("words_2048_more", "F1 of documents of that length"),
+        ("interval_low", "an end of the interval of test_entity_f1"),
+    ],
+)
+def test_a_kind_of_entities_that_is_called_as_another_metric_is_refused(kind: str, what: str) -> None:
+    data = with_kinds("party", kind)
+    said = rf"the metric evaluate/test_entity_f1_{kind}, which is .*{what}; give the kind"
+    with pytest.raises(PipelineError, match=said):
+        refuse_taken_kinds(asked(), data)
+    refuse_taken_kinds(asked("classes"), data)
+    if kind.endswith(("tagger", "layout")):
+        refuse_taken_kinds(asked(baselines=False), data)
+
+
+@pytest.mark.parametrize(
+    "kind", ["Interval_Low", "Window tagger layout", "a_window_tagger", "words_5_10", "majority", "interval"]
+)
+def test_a_kind_whose_metric_is_its_own_is_taken_and_logged_apart(kind: str) -> None:
+    """The names are those that `log_fitted` gives the network's scores and those of simple models."""
+    data = with_kinds("party", kind)
+    refuse_taken_kinds(asked(), data)
+    rows = pd.DataFrame({"true": [1, 2], "named": [1, 1], "right": [1, 1], "words": [4, 600]})
+    rows = rows.assign(**{f"{side}_{own}": 1 for own in ("party", kind) for side in ("true", "named", "right")})
+    tested = with_interval("entities", Scored(0.5, rows, entity_scores(rows, NO_WORDS), pd.DataFrame()))
+    own = [*metrics_of(tested), *(f"test_{name}" for name in scores_by_length("entities", rows))]
+    simple = [f"{name}_{marked(model)}" for model in TAGGERS for name in metrics_of(tested)]
+    assert len(set(own + simple)) == len(own) + len(simple) == 20
 
 
 @pytest.mark.parametrize(
@@ -104,9 +141,16 @@ def test_documents_of_one_length_are_not_scored_again() -> None:
 
 
 def test_a_table_of_jobs_has_the_scores_of_the_network_and_the_errors_of_simple_models() -> None:
-    scores = {"test_error": 0.5, "test_entity_f1": 0.5, "test_entity_f1_party": 0.4, "test_entity_f1_words_0_511": 0.6}
+    scores = {
+        "test_error": 0.5,
+        "test_entity_f1": 0.5,
+        "test_entity_f1_party": 0.4,
+        "test_entity_f1_words_0_511": 0.6,
+        "test_entity_f1_a_window_tagger": 0.3,
+    }  # of a kind that is called so
     simple = {"test_error_window_tagger": 0.3, "test_entity_f1_window_tagger": 0.7,
               "test_entity_f1_party_window_tagger": 0.6, "test_error_window_tagger_layout": 0.2,
+              "test_entity_f1_a_window_tagger_window_tagger": 0.9,
               "test_entity_f1_window_tagger_layout": 0.8}  # fmt: skip
     metrics = {f"evaluate/{name}": value for name, value in (scores | simple).items()}
     metrics |= {"model/parameters": 8.0, "attention/saved_bytes": 64.0}
@@ -114,6 +158,7 @@ def test_a_table_of_jobs_has_the_scores_of_the_network_and_the_errors_of_simple_
     own = {name: value for name, value in columns(run).items() if name.startswith(("test_", "saved_"))}
     assert own == {
         "test_entity_f1": 0.5, "test_entity_f1_party": 0.4, "test_entity_f1_words_0_511": 0.6, "saved_bytes": 64.0,
+        "test_entity_f1_a_window_tagger": 0.3,
         "test_error_window_tagger": 0.3, "test_error_window_tagger_layout": 0.2,
     }  # fmt: skip
 

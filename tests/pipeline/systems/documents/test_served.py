@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from data.pages import Document
 from models.documents.chunks import Reading
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.predictor import DocumentPredictor
+from models.documents.tables import predicted_table
 from models.sequence.patterns import DistanceWindow
 from models.sequence.vocabulary import Vocabulary
 from pipeline.host.errors import PipelineError
@@ -97,12 +99,24 @@ def asked(path: Path, **changed: Any) -> PredictConfig:
     return settings
 
 
-def test_a_model_that_cuts_is_no_model_for_a_file(tmp_path: Path) -> None:
-    for whole in ({"whole": False}, {}):
-        model = SimpleNamespace(metadata=SimpleNamespace(metadata={"gives": "tags", **whole}))
-        said = r"^this model was trained with documents.overflow=cut and" if whole else "no-file.csv"
-        with pytest.raises(PipelineError if whole else DataError, match=said):
-            predicted_documents(model, asked(tmp_path / "no-file.csv"))
+def test_a_file_is_predicted_as_far_as_a_model_that_cuts_reads(
+    logged: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    cut = replace(logged.own, reading=replace(logged.own.reading, whole=False))
+    metadata = SimpleNamespace(
+        metadata={"gives": logged.head, "whole": False}
+    )  # as models have that were logged before
+    model = SimpleNamespace(metadata=metadata, predict=lambda table: predicted_table(cut, table))
+    table_of(documents).to_csv(tmp_path / "own.csv", index=False)
+    said = r"^\d+ of 120 words are not read, as this model was trained to read the first 90 "
+    with pytest.warns(UserWarning, match=said):
+        found, words = predicted_documents(model, asked(tmp_path / "own.csv"))
+    if logged.head == "tags":
+        read = found.groupby("document")["label"].count()
+        assert 0 < read.min() <= read.max() < 60
+        assert words == f"tags of {read.sum()} words in 2 documents"
+    else:
+        assert words == "classes of 2 documents"
 
 
 def test_columns_of_a_file_that_the_model_adds_too_are_kept(
