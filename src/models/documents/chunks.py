@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -133,15 +133,20 @@ def plans_of(patterns: Sequence[AnyPattern], layout: Layout, *, layers: int, see
 
 
 def check_places(
-    patterns: Sequence[AnyPattern], document: Placed, otherwise: str = "read it with a model of the text alone"
+    patterns: Sequence[AnyPattern],
+    documents: Iterable[Placed],
+    otherwise: str = "read it with a model of the text alone",
 ) -> None:
     """Raises ValueError, with what to do instead of giving boxes, where a pattern looks at places on the page and no
-    word has a box."""
-    if any(isinstance(pattern, SPATIAL) for pattern in patterns) and without_box(document).all():
-        raise ValueError(
-            f"{named(document)}: no word has a box, and attention is to what is near on the page; give boxes, or "
-            f"{otherwise}"
-        )
+    word of a document has a box. Documents without words pass. Who takes documents in calls it once for all of them."""
+    if not any(isinstance(pattern, SPATIAL) for pattern in patterns):
+        return
+    for document in documents:
+        if len(document.words) and without_box(document).all():
+            raise ValueError(
+                f"{named(document)}: no word has a box, and attention is to what is near on the page; give boxes, or "
+                f"{otherwise}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,11 +184,11 @@ class Reading:
         return shortened_words(whole, self.max_length - 1)
 
     def chunks(self, document: Placed, targets: Tensor = NONE) -> list[Chunk]:
-        """Returns a document with a word at least in chunks; only the first where it is not read whole.
+        """Returns a document in chunks; only the first where it is not read whole. It has a word at least, and is one
+        that `check_places` lets through.
 
-        targets: the class, (1,), or the tag of each word, (word,). Raises as `check_places`.
+        targets: the class, (1,), or the tag of each word, (word,).
         """
-        check_places(self.patterns, document)
         tokens, centres = self.tokens(document), centres_of(document)
         stretches = stretches_of(word_counts(tokens), most=self.max_length - 1, shared=self.stride)
         seed = [self.seed, zlib.crc32(tokens.ids.numpy().tobytes())]

@@ -110,7 +110,7 @@ class DocumentPredictor:
 
         A document of more than `max_length` tokens is read in chunks that overlap; a word's tag comes from the chunk in
         which it stands farthest from the ends. No document depends on the others. Raises ValueError for a model of
-        classes, and as `Reading.chunks`; warns of words without a box, of words that are not read, and of documents
+        classes, and as `check_places`; warns of words without a box, of words that are not read, and of documents
         without words.
         """
         found = self.probabilities(documents, TAGS)
@@ -137,9 +137,7 @@ class DocumentPredictor:
         """Returns the probabilities of each document. Raises as `tags` and `classes`."""
         if head != self.head:
             raise ValueError(f"this model knows {self.head}, and {head} are asked for; take the other kind of model")
-        for document in documents:
-            if len(document.words):
-                check_places(self.reading.patterns, document)
+        check_places(self.reading.patterns, documents)
         warn_of(documents, boxes=self.network.architecture.boxes)
         with torch.inference_mode(), threads_for(self.network):
             found = [self._of(document) for document in documents]

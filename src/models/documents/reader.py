@@ -122,9 +122,9 @@ class DocumentReader(SavedEstimator):
             patterns = self._patterns(task)
             examples = examples_in(documents, answers, task)
             outputs = outputs_of(examples, task)
-            for own in examples:
-                check_places(patterns, own.document, "set layout='text' and attention='sliding_window'")
-            warn_of([own.document for own in examples], boxes=self.layout == "boxes", stacklevel=3)
+            pages = [own.document for own in examples]
+            check_places(patterns, pages, "set layout='text' and attention='sliding_window'")
+            warn_of(pages, boxes=self.layout == "boxes", stacklevel=3)
             learned, held_out = split(examples, share, task, seed=seed)
             predictor = self._predictor(learned, patterns, task, outputs, seed)
             prepared = [self._prepared(predictor, part) for part in (learned, held_out)]

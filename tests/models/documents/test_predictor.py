@@ -23,7 +23,7 @@ from models.documents.examples import check_tags
 from models.documents.network import Architecture, DocumentNetwork
 from models.documents.predictor import DocumentPredictor, Spread, load_predictor, tagged
 from models.documents.tables import COLUMNS, documents_in, predicted_table
-from models.documents.words import PageWords, centres_of, check
+from models.documents.words import PageWords, centres_of, check, without_box
 from models.sequence.paired import DistanceKeysWindowValues
 from models.sequence.patterns import Distance, DistanceWindow, SlidingWindow, WindowRandom
 from models.sequence.vocabulary import Vocabulary
@@ -278,6 +278,15 @@ def test_words_without_boxes_are_counted_or_refused(documents: list[Document], v
         predicted_table(predictor(vocabulary), table)
     found = predicted_table(predictor(vocabulary, "tags", SlidingWindow(8), boxes=False), table)
     assert found["label"].notna().all()
+
+
+def test_boxes_are_looked_for_once_for_each_document_that_is_read(
+    documents: list[Document], vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = list[str]()
+    monkeypatch.setattr("models.documents.chunks.without_box", lambda own: seen.append(own.name) or without_box(own))
+    predictor(vocabulary).tags(documents[:2])
+    assert seen == [own.name for own in documents[:2]]
 
 
 def test_an_empty_page_and_equal_boxes_are_fine(vocabulary: Vocabulary) -> None:

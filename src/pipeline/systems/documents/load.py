@@ -96,9 +96,9 @@ def check_boxes(settings: DocumentsConfig, data: Documents) -> None:
     """Raises DataError, naming the first, for a document of which no word has a box, where attention is to what is near
     on the page."""
     patterns = patterns_of(settings)
+    documents = (document for _, document in data.all())
     with said_of_data(data):
-        for _, document in data.all():
-            check_places(patterns, document, "choose documents.layout=text attention=sliding_window")
+        check_places(patterns, documents, "choose documents.layout=text attention=sliding_window")
 
 
 def check_answers(task: str, data: Documents) -> None:

@@ -119,8 +119,9 @@ def test_a_model_that_cuts_is_logged_as_it_was_scored_and_predicts(run_pipeline:
     assert said["label"].isna().any()
     table_of(documents).to_csv(tmp_path / "new.csv", index=False)
     asked = ("recipe=predict", f"model=runs:/{run.info.run_id}/model", f"data.path={tmp_path / 'new.csv'}")
+    output = f"output={tmp_path / 'found.csv'}"
     assert f"predict: python -m pipeline {' '.join(asked[:2])} data.path=" in run.data.tags["mlflow.note.content"]
-    answer = run_pipeline(*asked)
+    answer = run_pipeline(*asked, output)
     assert answer.status == 0, answer.err
     assert f"tags of {said['label'].notna().sum()} words in 3 documents" in answer.out
 
