@@ -100,10 +100,11 @@ def _ritz(diagonal: list[float], beside: list[float]) -> tuple[Tensor, Tensor]:
 
 
 def _without(v: Tensor, image: Tensor, basis: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
-    """v less its part in the span of the basis, in the inner product of B, twice for the digits; image is B v."""
+    """v less its part in the span of the rows of the basis, in the inner product of B, twice for the digits; image is
+    B v, and the rows of images are the products of B with those of the basis."""
     for _ in range(2):
-        parts = basis.T @ image
-        v, image = v - basis @ parts, image - images @ parts
+        parts = basis @ image
+        v, image = v - basis.T @ parts, image - images.T @ parts
     return v, image
 
 
@@ -117,25 +118,27 @@ def generalised_lanczos(
     With w = B⁻¹E v the vector B w is E v itself, so a step costs one product with E and one solve with B. It stops when
     the residuals of both ends are at most `tolerance`: each is then so near to some eigenvalue, see `Lanczos`, which is
     no bound on the distance to the extreme one. start: random, (N, 1), with a part along every eigenvector.
+    Memory is that of 2 `most` vectors, of which the CPU takes what the steps fill.
     Raises ValueError when `most` steps do not suffice, and like `conjugate_gradients`.
     """
-    rows, image = shifted.rows, shifted.product(start)
-    length = float((start * image).sum().sqrt())
-    basis, images = start / length, image / length
+    rows, v, image = shifted.rows, start, shifted.product(start)
+    length, residual = float((v * image).sum().sqrt()), math.inf
+    basis, images = v.new_empty(min(most, rows), rows), image.new_empty(min(most, rows), rows)
     diagonal: list[float] = []
     beside: list[float] = []
-    residual = math.inf
-    for step in range(1, min(most, rows) + 1):
-        applied = _checked(difference(basis[:, -1:]))
-        diagonal.append(float((basis[:, -1:] * applied).sum()))
-        v, image = _without(shifted.solve(applied), applied, basis, images)
-        beside.append(math.sqrt(max(float((v * image).sum()), 0.0)))
+    for step in range(1, len(basis) + 1):
+        basis[step - 1], images[step - 1] = v[:, 0] / length, image[:, 0] / length
+        last = basis[step - 1 : step].T
+        applied = _checked(difference(last))
+        diagonal.append(float((last * applied).sum()))
+        v, image = _without(shifted.solve(applied), applied, basis[:step], images[:step])
+        length = math.sqrt(max(float((v * image).sum()), 0.0))
+        beside.append(length)
         values, vectors = _ritz(diagonal, beside)
-        errors = beside[-1] * vectors[-1, [0, -1]].abs()
+        errors = length * vectors[-1, [0, -1]].abs()
         residual = float(errors.max())
-        if bool((errors <= tolerance).all()) or beside[-1] < tolerance * 1e-3 or step == rows:
+        if bool((errors <= tolerance).all()) or length < tolerance * 1e-3 or step == rows:
             return Lanczos(float(values[0]), float(values[-1]), residual, step)
-        basis, images = torch.cat([basis, v / beside[-1]], 1), torch.cat([images, image / beside[-1]], 1)
     raise ValueError(
         f"Lanczos: residual {residual:.1e} after {most} steps, wanted {tolerance:.0e}; allow more steps or raise the "
         "tolerance"
