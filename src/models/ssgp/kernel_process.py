@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.ssgp.model import Prediction
+from models.ssgp.model import Prediction, predicted_in_blocks
 
 
 class GaussianKernel(NamedTuple):
@@ -45,7 +45,10 @@ class KernelProcess(NamedTuple):
     spread: Tensor
 
     def predict(self, inputs: Tensor) -> Prediction:
-        """Returns mean and variances (row,), float64, at inputs (row, dimension)."""
+        """Returns mean and variances (row,), float64, at inputs (row, dimension), see `predicted_in_blocks`."""
+        return predicted_in_blocks(self._of_block, inputs)
+
+    def _of_block(self, inputs: Tensor) -> Prediction:
         kernel = GaussianKernel(self.length_scales, self.signal).between(self.places, inputs.double())
         half = torch.linalg.solve_triangular(self.factor, kernel, upper=False)
         variance = self.signal - half.square().sum(0) + (self.spread.T @ half).square().sum(0)

@@ -13,6 +13,7 @@ the rounding of Φᵀ Φ, times it, exceeds 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -33,6 +34,13 @@ class Prediction(NamedTuple):
     mean: Tensor
     variance: Tensor
     function_variance: Tensor
+
+
+def predicted_in_blocks(predict: Callable[[Tensor], Prediction], inputs: Tensor) -> Prediction:
+    """Returns what `predict` gives at inputs (row, dimension), taken `BLOCK` rows at a time: memory for what lies
+    between inputs and prediction is that of a block."""
+    blocks = [predict(rows) for rows in inputs.split(BLOCK)]
+    return Prediction(*(torch.cat(values) for values in zip(*blocks, strict=True)))
 
 
 class TrainingEnded(ValueError):
@@ -98,7 +106,10 @@ class Posterior(NamedTuple):
     noise: Tensor
 
     def predict(self, inputs: Tensor) -> Prediction:
-        """Returns mean and variances (row,), float64, at inputs (row, dimension)."""
+        """Returns mean and variances (row,), float64, at inputs (row, dimension), see `predicted_in_blocks`."""
+        return predicted_in_blocks(self._of_block, inputs)
+
+    def _of_block(self, inputs: Tensor) -> Prediction:
         features = random_features(inputs.double(), self.frequencies)
         half = torch.linalg.solve_triangular(self.factor, features.T, upper=False)
         variance = self.signal * half.square().sum(0)

@@ -10,7 +10,9 @@ import torch
 from torch.distributions import MultivariateNormal
 
 from models.features.maps import random_features
+from models.ssgp import model as ssgp_model
 from models.ssgp import moments
+from models.ssgp.kernel_process import GaussianKernel, exact_process
 from models.ssgp.model import SSGP, NearlyNoiseless, softplus_inverse
 from models.ssgp.moments import feature_moments, in_blocks
 from oracles import train
@@ -48,6 +50,24 @@ def test_loss_and_predictions_are_those_of_the_dense_process() -> None:
     torch.testing.assert_close(found.mean, mean)
     torch.testing.assert_close(found.function_variance, kept.diagonal())
     torch.testing.assert_close(found.variance, kept.diagonal() + model.noise)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 6, 8])
+def test_predictions_in_blocks_of_rows_are_those_of_all_rows_at_once(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, inputs, targets = problem()
+    new = torch.randn(rows, 3, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
+    kernel = GaussianKernel(model.length_scales.detach(), model.signal.detach())
+    sparse = model.posterior(in_blocks(inputs, targets))
+    for process in (sparse, exact_process(kernel, model.noise.detach(), inputs, targets)):
+        whole = process.predict(new)
+        monkeypatch.setattr(ssgp_model, "BLOCK", 3)
+        blocks = process.predict(new)
+        monkeypatch.undo()
+        assert [len(values) for values in blocks] == [rows] * 3
+        for found, expected in zip(blocks, whole, strict=True):
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kept_rows", [12, 7, 0])
