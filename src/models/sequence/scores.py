@@ -15,19 +15,17 @@ def accuracy(true: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def f1(true: ArrayLike, predicted: ArrayLike, *, average: Literal["weighted", "macro"] = "weighted") -> float:
-    """Returns the mean over classes of F1 = 2 TP / (2 TP + FP + FN).
+    """Returns the mean over classes of F1 = 2 TP / (2 TP + FP + FN), as scikit-learn's `f1_score` gives it.
 
     weighted: each class counts by its share of the true labels; macro: all classes count alike, those that are only
-    predicted among them. Raises ValueError for another average, unequal lengths and for none.
+    predicted among them. Raises ValueError for another average, labels that are fractions, unequal lengths and for
+    none.
     """
     if average not in ("weighted", "macro"):
         raise ValueError(f"average must be weighted or macro, got {average!r}")
-    own, other = pair_of(true, predicted)
-    classes = np.unique(np.concatenate([own, other]))
-    correct = np.array([np.sum((own == name) & (other == name)) for name in classes])
-    support = np.array([np.sum(own == name) for name in classes])
-    named = np.array([np.sum(other == name) for name in classes])
-    return float(np.average(2 * correct / (support + named), weights=support if average == "weighted" else None))
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(*pair_of(true, predicted), average=average, zero_division=0))
 
 
 def mean_absolute_error(true: ArrayLike, predicted: ArrayLike) -> float:
