@@ -9,7 +9,7 @@ import torch
 
 from models.forms.detect.average_precision import matches
 from models.forms.detect.boxes import WORD, Detections, Truth
-from models.forms.reader import NO_ORDER, Found, text_of
+from models.forms.reader import NO_ORDER, ReadBox, text_of
 from models.forms.reading_order import pairs_in_order
 from models.forms.recognise.error_rates import distance
 
@@ -41,14 +41,14 @@ class PageScore(NamedTuple):
     out_of_order: int
 
 
-def text_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
+def text_score(true: Sequence[TrueWord], read: Sequence[ReadBox]) -> PageScore:
     """Returns the counts of a form by its text alone, with no boxes and no pairs. true and read: as of `page_score`."""
     asked, said = " ".join(own.text for own in true), text_of(read)
     faults, word_faults = distance(said, asked), distance(said.split(), asked.split())
     return PageScore(len(asked), faults, len(asked.split()), word_faults, 0, 0, 0, 0)
 
 
-def page_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
+def page_score(true: Sequence[TrueWord], read: Sequence[ReadBox]) -> PageScore:
     """Returns the counts of a form. true: its words in reading order. read: what a reader returned."""
     words = [own for own in read if own.order != NO_ORDER]
     means = meant(true, words)
@@ -59,7 +59,7 @@ def page_score(true: Sequence[TrueWord], read: Sequence[Found]) -> PageScore:
     return text_score(true, read)._replace(boxes=len(true), right=right, pairs=pairs, out_of_order=out_of_order)
 
 
-def meant(true: Sequence[TrueWord], words: Sequence[Found]) -> list[int | None]:
+def meant(true: Sequence[TrueWord], words: Sequence[ReadBox]) -> list[int | None]:
     """Returns the number of the true word that each box means: the one that it overlaps most, if by `LEAST_OVERLAP` or
     more; None for that, and for a box that means what one of a higher score means, the first of equal ones."""
     found = Detections(boxes_of(words), torch.full((len(words),), WORD), torch.tensor([own.score for own in words]))
@@ -70,6 +70,6 @@ def meant(true: Sequence[TrueWord], words: Sequence[Found]) -> list[int | None]:
     return [place if place >= 0 and best[place] == number else None for number, place in enumerate(places)]
 
 
-def boxes_of(words: Sequence[Found] | Sequence[TrueWord]) -> torch.Tensor:
+def boxes_of(words: Sequence[ReadBox] | Sequence[TrueWord]) -> torch.Tensor:
     """Returns boxes, float32 (word, 4)."""
     return torch.tensor([own.box for own in words], dtype=torch.float32).reshape(-1, 4)

@@ -39,7 +39,7 @@ class WordReader(Protocol):
         ...
 
 
-class Found(NamedTuple):
+class ReadBox(NamedTuple):
     """Holds a box of a form.
 
     order: its place among the words in reading order, from 0, and -1 for what is no word. box: x0, y0, x1, y1 in
@@ -83,7 +83,7 @@ class FormReader:
 
     def read(
         self, image: Any, least_score: float | None = None, *, vocabulary: bool = False, where: str = THE_FORM
-    ) -> list[Found]:
+    ) -> list[ReadBox]:
         """Returns the boxes of a form with at least that score: words in reading order, then the others, best first.
 
         image: uint8 (height, width), 0 = black ink, 255 = paper. vocabulary: texts are corrected by the words that the
@@ -103,12 +103,12 @@ class FormReader:
         rows = self.read_found(ink, found)
         return corrected(rows, self.correction) if vocabulary and self.correction is not None else rows
 
-    def read_found(self, ink: Tensor, found: Detections) -> list[Found]:
+    def read_found(self, ink: Tensor, found: Detections) -> list[ReadBox]:
         """Returns the rows of boxes that a detector found on a form's ink (height, width), words where `placing` has
         them, in the order of `read`."""
         return self.read_boxes(ink, self.placing.placed(ink, found))
 
-    def read_boxes(self, ink: Tensor, found: Detections) -> list[Found]:
+    def read_boxes(self, ink: Tensor, found: Detections) -> list[ReadBox]:
         """Returns the rows of boxes that are known, of a form's ink (height, width), in the order of `read`."""
         rows = in_order([row(found, place) for place in range(len(found.boxes))])
         words = [own for own in rows if own.order != NO_ORDER]
@@ -133,7 +133,7 @@ class WholeReader:
 
     def read(
         self, image: Any, least_score: float | None = None, *, vocabulary: bool = False, where: str = THE_FORM  # noqa: ARG002
-    ) -> list[Found]:  # fmt: skip
+    ) -> list[ReadBox]:  # fmt: skip
         """Returns one row, of class `WHOLE` and of score 1, whose box is the form and whose text is all that was read;
         none where nothing was. least_score is of no account. where: what the form is called in warnings.
 
@@ -152,13 +152,13 @@ class WholeReader:
             )
         return rows
 
-    def read_ink(self, ink: Tensor) -> tuple[list[Found], bool]:
+    def read_ink(self, ink: Tensor) -> tuple[list[ReadBox], bool]:
         """Returns the rows of a form's ink (height, width), as `read` does, and whether the text came to no end."""
         (read,) = self.recogniser.read_words([ink])
         text, probability = read
         height, width = map(float, ink.shape)
         box = (0.0, 0.0, width, height)
-        rows = [Found(0, box, WHOLE, 1.0, text, float(probability), text)] if text else []
+        rows = [ReadBox(0, box, WHOLE, 1.0, text, float(probability), text)] if text else []
         return rows, isinstance(read, CutReading)
 
 
@@ -168,29 +168,29 @@ def refuse_score(least_score: float) -> None:
         raise ValueError(f"least_score={least_score} must be from 0 to 1")
 
 
-def in_order(rows: Sequence[Found]) -> list[Found]:
+def in_order(rows: Sequence[ReadBox]) -> list[ReadBox]:
     """Returns boxes with words first, in reading order and numbered by it, and the others as they stand."""
     words, others = [own for own in rows if own.kind == NAME], [own for own in rows if own.kind != NAME]
     places = reading_order([own.box for own in words]).tolist()
     return [*(words[place]._replace(order=order) for order, place in enumerate(places)), *others]
 
 
-def corrected(rows: Sequence[Found], correction: Correction) -> list[Found]:
+def corrected(rows: Sequence[ReadBox], correction: Correction) -> list[ReadBox]:
     """Returns boxes with the texts of words as a correction has them; what was read and its probability stay."""
     texts = correction.corrected([own.text for own in rows])
     return [own._replace(text=text) if own.order != NO_ORDER else own for own, text in zip(rows, texts, strict=True)]
 
 
-def text_of(rows: Sequence[Found]) -> str:
+def text_of(rows: Sequence[ReadBox]) -> str:
     """Returns the words of a form joined by blanks, in the order of its rows: the text whose faults `page_score`
     counts, where a word that is read as nothing leaves two blanks."""
     return " ".join(found.text for found in rows if found.order != NO_ORDER)
 
 
-def row(found: Detections, place: int) -> Found:
+def row(found: Detections, place: int) -> ReadBox:
     """Returns a detection as a row without an order."""
     x0, y0, x1, y1 = found.boxes[place].tolist()
-    return Found(NO_ORDER, (x0, y0, x1, y1), CLASSES[int(found.classes[place])], float(found.scores[place]))
+    return ReadBox(NO_ORDER, (x0, y0, x1, y1), CLASSES[int(found.classes[place])], float(found.scores[place]))
 
 
 def crop(ink: Tensor, box: Sequence[float]) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from models.forms.reader import Found
+from models.forms.reader import ReadBox
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +15,7 @@ TYPES = {"form": str, "order": "int64", **dict.fromkeys(SIDES, float), "class": 
          "probability": float, "read": str}  # fmt: skip
 
 
-def found_table(forms: Mapping[str, Sequence[Found]]) -> pd.DataFrame:
+def found_table(forms: Mapping[str, Sequence[ReadBox]]) -> pd.DataFrame:
     """Returns the boxes of forms, by their names: form, order (of words, from 0, else -1), x0, y0, x1, y1 in pixels,
     class, score, text ("" where nothing is read), probability, and read, the text that it is of: as it was before it
     was corrected. A form without a box has no row."""

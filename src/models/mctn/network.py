@@ -15,7 +15,7 @@ from models.mctn.translator import Shape, Translator
 from models.runtime.seeding import drawn
 from models.sequence.masks import masked_softmax
 from models.sequence.packing import Padded
-from models.sequence.recurrent import Feedback, Score, Told
+from models.sequence.recurrent import Feedback, Score, TeacherForcing
 
 Share = Literal["padded", "core", "none"]
 LEVEL = "e"  # the stream that a second level reads
@@ -97,10 +97,12 @@ class Teacher(NamedTuple):
     rate: float
     generator: torch.Generator
 
-    def told(self, true: Joined) -> Told:
-        """Returns what is told of a sequence."""
+    def forcing(self, true: Joined) -> TeacherForcing:
+        """Returns what a decoder is told of a sequence."""
         values = true.sequences.values
-        return Told(values, (torch.rand(values.shape[:2], generator=self.generator) < self.rate).to(values.device))
+        return TeacherForcing(
+            values, (torch.rand(values.shape[:2], generator=self.generator) < self.rate).to(values.device)
+        )
 
 
 class SentimentNetwork(nn.Module):
@@ -233,6 +235,6 @@ def translated(
     translator: Translator, encoding: Padded, stream: str, true: Joined, term: str, teacher: Teacher | None
 ) -> Translation:
     """Returns a translation of an encoding, as long as the truth."""
-    told = None if teacher is None else teacher.told(true)
+    told = None if teacher is None else teacher.forcing(true)
     decoded = translator.decode(encoding, stream, steps=true.sequences.values.shape[1], told=told)
     return Translation(term, stream, decoded.values, decoded.attention, true)

@@ -10,7 +10,7 @@ from torch import nn
 
 from models.runtime.seeding import drawn
 from models.sequence.packing import Padded
-from models.sequence.recurrent import Affine, AttentionDecoder, BidirectionalLSTM, Decoded, Score, Told
+from models.sequence.recurrent import Affine, AttentionDecoder, BidirectionalLSTM, Decoded, Score, TeacherForcing
 
 
 class Shape(NamedTuple):
@@ -71,7 +71,7 @@ class Translator(nn.Module):
             values = nn.functional.pad(values, (0, self.shape.padded - values.shape[2]))
         return Padded(self.encoder(Padded(values, lengths)), lengths)
 
-    def decode(self, encoding: Padded, stream: str, *, steps: int, told: Told | None = None) -> Decoded:
+    def decode(self, encoding: Padded, stream: str, *, steps: int, told: TeacherForcing | None = None) -> Decoded:
         """Returns the translation into a stream, (sequence, step, width), with its weights of attention."""
         read, feed = self._maps(stream)
         told = told if self.shape.fed else None

@@ -16,7 +16,7 @@ from torch import Tensor
 BLANK = 0
 
 
-class Said(NamedTuple):
+class DecodedSymbols(NamedTuple):
     """Holds the symbols that were read, and log p of them."""
 
     symbols: tuple[int, ...]
@@ -75,12 +75,12 @@ def joined(path: Sequence[int]) -> tuple[int, ...]:
     return tuple(own for own in changes if own != BLANK)
 
 
-def best_paths(log_p: Tensor, frames: Tensor) -> list[Said]:
+def best_paths(log_p: Tensor, frames: Tensor) -> list[DecodedSymbols]:
     """Returns what the most probable symbol of each frame says, and log p of that one path. Shapes as of
     `ctc_losses`."""
     best, symbols = log_p.detach().double().max(2)
     rows = zip(best.cpu(), symbols.cpu(), frames.tolist(), strict=True)
-    return [Said(joined(path[:count].tolist()), float(values[:count].sum())) for values, path, count in rows]
+    return [DecodedSymbols(joined(path[:count].tolist()), float(values[:count].sum())) for values, path, count in rows]
 
 
 def alignment(log_p: np.ndarray, symbols: Sequence[int]) -> np.ndarray:

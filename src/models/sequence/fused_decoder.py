@@ -54,7 +54,7 @@ def attended_states(memory: Tensor, keys: Tensor, present: Tensor, weights: Atte
     return States(*found)
 
 
-class Kept(NamedTuple):
+class SavedActivations(NamedTuple):
     """Holds what the steps leave for the gradient, time first: weights of attention; σ(K + q) or q; y; gates
     (i, f, o, g) with n in place of g; m and its tanh; s and c. m, s and c begin with those before the first step."""
 
@@ -69,7 +69,7 @@ class Kept(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Holds what `Kept` does, step by step."""
+    """Holds what `SavedActivations` does, step by step."""
 
     attention: Sequence[Tensor]
     scored: Sequence[Tensor]
@@ -81,7 +81,7 @@ class Steps(NamedTuple):
     contexts: Sequence[Tensor]
 
 
-def room(memory: Tensor, keys: Tensor, weights: Attended) -> Kept:
+def room(memory: Tensor, keys: Tensor, weights: Attended) -> SavedActivations:
     """Returns memory for what all steps leave; what is before the first is 0."""
     (batch, length, units), steps = keys.shape, weights.given.shape[1]
     scored = (batch, units) if weights.energy is None else (batch, length, units)
@@ -91,10 +91,10 @@ def room(memory: Tensor, keys: Tensor, weights: Attended) -> Kept:
     kept += [memory.new_empty(steps + 1, batch, size) for size in (units, memory.shape[2])]
     for place in (4, 6, 7):
         kept[place][0].zero_()
-    return Kept(*kept)
+    return SavedActivations(*kept)
 
 
-def take_steps(memory: Tensor, keys: Tensor, present: Tensor, weights: Attended) -> Kept:
+def take_steps(memory: Tensor, keys: Tensor, present: Tensor, weights: Attended) -> SavedActivations:
     """Returns what all steps of the recursion leave."""
     kept, share = room(memory, keys, weights), present.to(memory.dtype)
     lowest = (1 - share) * (torch.finfo(memory.dtype).min / 4)
@@ -162,7 +162,7 @@ class Trail(NamedTuple):
     keys: Tensor
 
 
-def gate_factors(kept: Kept) -> tuple[Tensor, Tensor]:
+def gate_factors(kept: SavedActivations) -> tuple[Tensor, Tensor]:
     """Returns what ∂m, for o ∂s, is multiplied by to give the gradient of what enters the gates (i, f, o, g),
     (step, sequence, 4, unit), and what ∂s is multiplied by to add to ∂m, (step, sequence, unit)."""
     steps, batch, units = kept.turned.shape
@@ -171,7 +171,9 @@ def gate_factors(kept: Kept) -> tuple[Tensor, Tensor]:
     return torch.stack(factors, 2), o * (1 - kept.turned * kept.turned)
 
 
-def step_back(memory: Tensor, keys: Tensor, weights: Attended, kept: Kept, states: Tensor, contexts: Tensor) -> Trail:
+def step_back(
+    memory: Tensor, keys: Tensor, weights: Attended, kept: SavedActivations, states: Tensor, contexts: Tensor
+) -> Trail:
     """Returns the gradients along the recursion. states, contexts: the gradients that reach them, sequence first."""
     units, size = kept.states.shape[2], memory.shape[2]
     trail = Trail(*map(torch.empty_like, (kept.gates, kept.contexts[1:], kept.attention, kept.states[1:], keys)))
@@ -210,7 +212,7 @@ def fed_back_gradient(below: Tensor, units: int, weight: Tensor | None, state: T
 class ScoreSteps:
     """Takes gradients back through the attention of each step, and notes those of scores, queries and keys."""
 
-    def __init__(self, kept: Kept, trail: Trail, keys: Tensor, memory: Tensor, *, additive: bool) -> None:
+    def __init__(self, kept: SavedActivations, trail: Trail, keys: Tensor, memory: Tensor, *, additive: bool) -> None:
         self.attention, self.scored = kept.attention.unbind(0), kept.scored.unbind(0)
         self.scores, self.queries, self.sums = trail.scores.unbind(0), trail.queries.unbind(0), trail.keys
         self.keys, self.turned, self.additive = keys, memory.transpose(1, 2).contiguous(), additive
@@ -231,7 +233,7 @@ def product(gradients: Tensor, inputs: Tensor) -> Tensor:
     return gradients.flatten(0, 1).T @ inputs.flatten(0, 1)
 
 
-def gradients_of(trail: Trail, weights: Attended, kept: Kept) -> tuple[Tensor | None, ...]:
+def gradients_of(trail: Trail, weights: Attended, kept: SavedActivations) -> tuple[Tensor | None, ...]:
     """Returns the gradients of memory, keys, mask and the fields of `Attended`, in this order."""
     memory = torch.bmm(kept.attention.permute(1, 2, 0), trail.contexts.transpose(0, 1))
     keys, query, energy = trail.keys, product(trail.queries, kept.states[:-1]), None
@@ -255,6 +257,6 @@ class _Recursion(torch.autograd.Function):
     def backward(ctx: Any, *above: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         memory, keys, *rest = ctx.saved_tensors
         parts = len(Attended._fields)
-        weights, kept = Attended(*rest[:parts]), Kept(*rest[parts:])
+        weights, kept = Attended(*rest[:parts]), SavedActivations(*rest[parts:])
         trail = step_back(memory, keys, weights, kept, above[0], above[1])
         return gradients_of(trail, weights, kept)

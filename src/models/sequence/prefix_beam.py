@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.sequence.ctc import BLANK, Said
+from models.sequence.ctc import BLANK, DecodedSymbols
 
 Prefix = tuple[int, ...]
 Rates = Callable[[Prefix], Sequence[float]]
@@ -37,7 +37,7 @@ def log_sum(one: float, other: float) -> float:
     return more if less == -math.inf else more + math.log1p(math.exp(less - more))
 
 
-def prefix_beam(log_p: np.ndarray, *, size: int, rates: Rates | None = None, reach: float = math.inf) -> Said:
+def prefix_beam(log_p: np.ndarray, *, size: int, rates: Rates | None = None, reach: float = math.inf) -> DecodedSymbols:
     """Returns the text y of largest ln p(y) + Σ rates that a beam of `size` prefixes finds, and ln p(y): the sum over
     those of its paths that the beam follows, all where it leaves none out.
 
@@ -57,7 +57,7 @@ def prefix_beam(log_p: np.ndarray, *, size: int, rates: Rates | None = None, rea
         return beam[prefix].log_p + beam[prefix].rated + (rates(prefix)[BLANK] if rates else 0.0)
 
     best = min(beam, key=lambda prefix: (-worth(prefix), *ranked(prefix)))
-    return Said(best, beam[best].log_p)
+    return DecodedSymbols(best, beam[best].log_p)
 
 
 def ranked(prefix: Prefix) -> tuple[int, Prefix]:

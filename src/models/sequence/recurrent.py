@@ -91,7 +91,7 @@ class BidirectionalGRU(BidirectionalLSTM):
     cell = nn.GRU
 
 
-class Told(NamedTuple):
+class TeacherForcing(NamedTuple):
     """Holds what a decoder is told of the truth: values (sequence, step, width), and before which steps it is told the
     true step before, bool (sequence, step)."""
 
@@ -145,7 +145,7 @@ class AttentionDecoder(nn.Module):
         steps: int,
         read: Affine | nn.Linear,
         feed: Tensor | None = None,
-        told: Told | None = None,
+        told: TeacherForcing | None = None,
     ) -> Decoded:
         """Returns `steps` vectors for each sequence of memory (sequence, step of memory, memory).
 
@@ -163,7 +163,7 @@ class AttentionDecoder(nn.Module):
             given = given + fed_back_bias(into @ read.bias, given, told)
             gates = self._with_feedback(into @ read.weight, told)
             if told is not None:
-                given = given + said(told, into)
+                given = given + teacher_gates(told, into)
         keys, query, energy = self._scoring(memory)
         double = torch.ones_like(self.gates.bias.detach())
         double[3 * self.units :] = 2  # for the tanh among the gates, as in `_scoring`
@@ -173,7 +173,7 @@ class AttentionDecoder(nn.Module):
         joined = torch.cat([found.states, found.contexts], -1)
         return Decoded(nn.functional.linear(joined, read.weight, read.bias), found.attention)
 
-    def _with_feedback(self, fed_back: Tensor, told: Told | None) -> Tensor:
+    def _with_feedback(self, fed_back: Tensor, told: TeacherForcing | None) -> Tensor:
         """Returns the map to the gates from the parts of y. What follows x̂_{j−1} = O[s; c] is made from s and c at
         once, by `fed_back`."""
         if told is not None:
@@ -189,7 +189,7 @@ class AttentionDecoder(nn.Module):
         return 2 * (self.key(memory) + self.query.bias), 2 * self.query.weight, 2 * self.energy.weight[0]
 
 
-def fed_back_bias(bias: Tensor, given: Tensor, told: Told | None) -> Tensor:
+def fed_back_bias(bias: Tensor, given: Tensor, told: TeacherForcing | None) -> Tensor:
     """Returns what the bias (gate,) of a fed back prediction adds to the gates: nothing before the first step, and
     nothing where the truth is told."""
     weight = given.new_ones(len(given), given.shape[1])
@@ -197,7 +197,7 @@ def fed_back_bias(bias: Tensor, given: Tensor, told: Told | None) -> Tensor:
     return (weight if told is None else weight * ~told.steps).unsqueeze(-1) * bias
 
 
-def said(told: Told, into: Tensor) -> Tensor:
+def teacher_gates(told: TeacherForcing, into: Tensor) -> Tensor:
     """Returns what the true steps before add to the gates, (sequence, step, gate). into (gate, width)."""
     before = torch.cat([torch.zeros_like(told.values[:, :1]), told.values[:, :-1]], 1)
     return (before * told.steps.unsqueeze(-1)) @ into.T

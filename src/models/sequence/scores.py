@@ -25,7 +25,7 @@ def f1(true: ArrayLike, predicted: ArrayLike, *, average: Literal["weighted", "m
         raise ValueError(f"average must be weighted or macro, got {average!r}")
     from sklearn.metrics import f1_score
 
-    return float(f1_score(*pair_of(true, predicted), average=average, zero_division=0))
+    return float(f1_score(*pair_of(true, predicted), average=average))
 
 
 def mean_absolute_error(true: ArrayLike, predicted: ArrayLike) -> float:

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from models.forms.page_scores import TrueWord, meant, page_score, text_score
-from models.forms.reader import Found, in_order, text_of
+from models.forms.reader import ReadBox, in_order, text_of
 from models.forms.recognise.error_rates import character_error_rate, word_error_rate
 
 TRUE = [TrueWord((0.0, 0.0, 40.0, 10.0), "New York"), TrueWord((50.0, 0.0, 90.0, 10.0), "abc"),
         TrueWord((0.0, 30.0, 40.0, 40.0), "xyz")]  # fmt: skip
 
 
-def found(true: TrueWord, text: str, score: float = 0.9, *, right: float = 0.0) -> Found:
+def found(true: TrueWord, text: str, score: float = 0.9, *, right: float = 0.0) -> ReadBox:
     """A box at a true word, moved to the right."""
     x0, y0, x1, y1 = true.box
-    return Found(0, (x0 + right, y0, x1 + right, y1), "word", score, text, 0.5)
+    return ReadBox(0, (x0 + right, y0, x1 + right, y1), "word", score, text, 0.5)
 
 
 def test_a_form_that_is_read_without_a_fault() -> None:
@@ -34,7 +34,7 @@ def test_faults_are_those_of_the_error_rates_and_boxes_of_other_classes_are_no_w
     assert 100 * score.faults / score.characters == character_error_rate([said], [asked])
     assert 100 * score.word_faults / score.words == word_error_rate([said.split()], [asked.split()])
     assert (score.right, score.out_of_order) == (1, 1)  # the third box overlaps its word too little
-    whole = Found(0, (0.0, 0.0, 90.0, 40.0), "form", 1.0, said, 0.5)
+    whole = ReadBox(0, (0.0, 0.0, 90.0, 40.0), "form", 1.0, said, 0.5)
     assert text_score(TRUE, [whole]) == (*score[:4], 0, 0, 0, 0)
 
 

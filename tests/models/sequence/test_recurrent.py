@@ -11,7 +11,13 @@ from torch import Tensor, nn
 
 from models.sequence.masks import present_steps
 from models.sequence.packing import Padded
-from models.sequence.recurrent import AttentionDecoder, BidirectionalGRU, BidirectionalLSTM, ReversedByLength, Told
+from models.sequence.recurrent import (
+    AttentionDecoder,
+    BidirectionalGRU,
+    BidirectionalLSTM,
+    ReversedByLength,
+    TeacherForcing,
+)
 
 LENGTHS = torch.tensor([5, 2, 1, 0])
 CLOSE = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -157,7 +163,7 @@ def test_the_decoder_is_the_loop_written_out(score: Any, feedback: str, dtype: t
     decoder, read, feed = made(score, fed=0 if feedback == "none" else 3)
     sequences, truth = some_sequences(), normal(4, 6, 2, seed=5)
     steps = torch.rand(4, 6, generator=chance(1)) < 0.5
-    told = Told(truth.to(dtype), steps) if feedback == "teacher" else None
+    told = TeacherForcing(truth.to(dtype), steps) if feedback == "teacher" else None
     lists = [
         [truth[row, step - 1].tolist() if told and step and steps[row, step] else None for step in range(6)]
         for row in range(4)
@@ -177,7 +183,7 @@ def test_the_decoder_is_the_loop_written_out(score: Any, feedback: str, dtype: t
 @pytest.mark.parametrize("feedback", ["none", "prediction", "teacher"])
 def test_the_gradient_along_the_recursion_is_that_of_finite_differences(score: Any, feedback: str) -> None:
     decoder, read, feed = made(score, fed=0 if feedback == "none" else 3)
-    truth = Told(normal(4, 3, 2, seed=5), torch.rand(4, 3, generator=chance(1)) < 0.5)
+    truth = TeacherForcing(normal(4, 3, 2, seed=5), torch.rand(4, 3, generator=chance(1)) < 0.5)
     told = truth if feedback == "teacher" else None
     parameters = [*decoder.parameters(), *read.parameters(), *([feed] if feed is not None else [])]
     sequences = some_sequences()
@@ -222,14 +228,16 @@ def test_told_nothing_is_the_prediction_fed_back_and_told_all_is_the_truth() -> 
     decoder, read, feed = made("additive", fed=3)
     sequences, truth = some_sequences(), normal(4, 6, 2, seed=5)
 
-    def values(told: Told | None) -> Tensor:
+    def values(told: TeacherForcing | None) -> Tensor:
         return decoder(sequences.values, sequences.present, steps=6, read=read, feed=feed, told=told).values
 
     own = values(None)
-    torch.testing.assert_close(values(Told(truth, torch.zeros(4, 6, dtype=torch.bool))), own, rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        values(TeacherForcing(truth, torch.zeros(4, 6, dtype=torch.bool))), own, rtol=0, atol=1e-12
+    )
     everywhere = torch.ones(4, 6, dtype=torch.bool)
-    torch.testing.assert_close(values(Told(own.detach(), everywhere)), own, rtol=0, atol=1e-12)
-    changed = values(Told(truth, everywhere))
+    torch.testing.assert_close(values(TeacherForcing(own.detach(), everywhere)), own, rtol=0, atol=1e-12)
+    changed = values(TeacherForcing(truth, everywhere))
     torch.testing.assert_close(changed[:, 0], own[:, 0], rtol=0, atol=1e-12)
     assert (changed[:, 1:] - own[:, 1:]).abs().amin() > 1e-6
 
@@ -258,7 +266,13 @@ def test_what_makes_no_sense_is_refused() -> None:
     decoder, read, _ = made("additive", fed=0)
     present, memory = torch.ones(1, 2, dtype=torch.bool), normal(1, 2, 3)
     with pytest.raises(ValueError, match="a decoder without feedback cannot be told its sequence"):
-        decoder(memory, present, steps=1, read=read, told=Told(normal(1, 1, 2), torch.ones(1, 1, dtype=torch.bool)))
+        decoder(
+            memory,
+            present,
+            steps=1,
+            read=read,
+            told=TeacherForcing(normal(1, 1, 2), torch.ones(1, 1, dtype=torch.bool)),
+        )
     with pytest.raises(ValueError, match="at least one step, got 0"):
         decoder(memory, present, steps=0, read=read)
     with pytest.raises(ValueError, match="score must be additive or dot, got 'sum'"):

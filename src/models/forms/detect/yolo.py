@@ -30,7 +30,7 @@ CANDIDATES = 1000  # on a form, before suppression
 AT_FIRST = -4.6  # objectness: a hundredth
 
 
-class Said(NamedTuple):
+class CellPredictions(NamedTuple):
     """Holds what a form's cells say, one row a cell and prior, the priors of a cell after each other.
 
     places: logits of the centre within the cell, (row, 2). growths: logarithms of width and height over those of the
@@ -66,14 +66,14 @@ class YoloV3Network(Detector):
         biases = [0.0] * 4 + [AT_FIRST] + [0.0] * (len(CLASSES) - 1)
         self.say = head(settings.width, len(biases) * len(self.priors), bias=biases * len(self.priors))
 
-    def forward(self, images: Tensor) -> tuple[list[Said], int]:
+    def forward(self, images: Tensor) -> tuple[list[CellPredictions], int]:
         """Returns what is said of each form, and how many cells a row of the map has."""
         said = self.say(self.look(self.trunk(images)))
         columns = said.shape[3]
         rows = said.unflatten(1, (len(self.priors), -1)).permute(0, 3, 4, 1, 2).flatten(1, 3)
-        return [Said(own[:, :2], own[:, 2:4], own[:, 4], own[:, 5:]) for own in rows], columns
+        return [CellPredictions(own[:, :2], own[:, 2:4], own[:, 4], own[:, 5:]) for own in rows], columns
 
-    def boxes(self, said: Said, columns: int) -> Tensor:
+    def boxes(self, said: CellPredictions, columns: int) -> Tensor:
         """Returns the boxes of a form's rows, (row, 4), in pixels."""
         cells = torch.arange(len(said.places), device=said.places.device) // len(self.priors)
         corners = torch.stack([cells % columns, cells // columns], 1)
@@ -88,7 +88,7 @@ class YoloV3Network(Detector):
         of_object, of_class, of_box = torch.stack(parts).mean(0)
         return {"object_loss": of_object, "class_loss": of_class, "box_loss": of_box}
 
-    def _form(self, said: Said, truth: Truth, columns: int) -> Tensor:
+    def _form(self, said: CellPredictions, truth: Truth, columns: int) -> Tensor:
         rows, boxes = rows_of(truth.boxes, self.priors, self.stride, columns)
         count, true = max(1, len(rows)), truth.boxes[boxes]
         with torch.no_grad():
@@ -110,7 +110,7 @@ class YoloV3Network(Detector):
         forms, columns = self(images)
         return [self._found(said, columns, images.shape[2:], least_score) for said in forms]
 
-    def _found(self, said: Said, columns: int, size: Sequence[int], least_score: float) -> Detections:
+    def _found(self, said: CellPredictions, columns: int, size: Sequence[int], least_score: float) -> Detections:
         scores = said.objectness.sigmoid()[:, None] * said.kinds.sigmoid()
         row, kind = (scores >= least_score).nonzero().unbind(1)
         boxes = clipped(self.boxes(said, columns), size[0], size[1])

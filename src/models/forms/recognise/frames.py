@@ -14,7 +14,7 @@ from models.forms.images import Crops
 from models.forms.recognise.alphabet import Alphabet
 from models.forms.recognise.language import Language
 from models.forms.recognise.recogniser import Reading, Recogniser
-from models.sequence.ctc import Said, best_paths, ctc_losses, frames_needed, text_log_p
+from models.sequence.ctc import DecodedSymbols, best_paths, ctc_losses, frames_needed, text_log_p
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class FrameRecogniser(Recogniser):
         return readings(self.alphabet, best_paths(log_p, frames), log_p, frames)
 
 
-def readings(alphabet: Alphabet, said: Sequence[Said], log_p: Tensor, frames: Tensor) -> list[Reading]:
+def readings(alphabet: Alphabet, said: Sequence[DecodedSymbols], log_p: Tensor, frames: Tensor) -> list[Reading]:
     """Returns the texts that were found in frames, ln p (image, frame, symbol), with p(text | image)."""
     texts = [own.symbols for own in said]
     found = text_log_p(log_p, frames, texts).clamp(max=0.0).exp().tolist()  # rounding may be above 1

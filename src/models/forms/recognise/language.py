@@ -14,7 +14,7 @@ from torch import Tensor
 from models.forms.recognise.alphabet import Alphabet
 from models.ranges import Count, NotNegative, Range
 from models.runtime.parameters import not_negative, number, whole_number
-from models.sequence.ctc import BLANK, Said
+from models.sequence.ctc import BLANK, DecodedSymbols
 from models.sequence.ngrams import NGrams
 from models.sequence.prefix_beam import Prefix, prefix_beam
 
@@ -76,7 +76,7 @@ class LanguageReader:
         rated[BLANK] -= self.language.bonus  # the end is no character
         return rated.tolist()
 
-    def __call__(self, log_p: Tensor, frames: Tensor) -> list[Said]:
+    def __call__(self, log_p: Tensor, frames: Tensor) -> list[DecodedSymbols]:
         """Returns what is found in each of a batch. log_p: (image, frame, symbol); frames: of each image (image,)."""
         rows: np.ndarray = log_p.detach().double().cpu().numpy()
         return [prefix_beam(own[:count], size=self.language.beam, rates=self.rates, reach=REACH)

@@ -39,10 +39,10 @@ from pipeline.systems.documents.scores import (
     HEADS,
     SCORES,
     Scored,
-    asked_of,
     guessed,
     guessing_accuracy,
     guessing_loss,
+    masked_documents,
     predictor_of,
     score_of_part,
 )
@@ -54,7 +54,7 @@ VERSION = 5  # of how hidden tokens are learned, raised where the same settings 
 ALL_EPOCHS = 10**9  # as many as the steps want
 
 
-class Fitted(NamedTuple):
+class FittedDocumentNetwork(NamedTuple):
     """Holds a network, the curves of its stages, and its validation error."""
 
     network: DocumentNetwork
@@ -77,7 +77,9 @@ def scored_masking(vocabulary: Vocabulary) -> Masking:
 def guessed_of(loaded: Loaded, network: DocumentNetwork, part: str) -> pd.DataFrame:
     """Returns the losses of the hidden tokens of a part, a row a document."""
     masking = scored_masking(loaded.reading.vocabulary)
-    return guessed(network, asked_of(loaded.reading, loaded.data.parts[part], loaded.parts[part], masking), masking)
+    return guessed(
+        network, masked_documents(loaded.reading, loaded.data.parts[part], loaded.parts[part], masking), masking
+    )
 
 
 def network_of(settings: DocumentsConfig, loaded: Loaded) -> DocumentNetwork:
@@ -159,7 +161,7 @@ def learn_to_guess(settings: DocumentsConfig, loaded: Loaded, network: DocumentN
     objective = GuessingObjective(network, documents, tokens=own.max_tokens, masking=masking, once=once)
     held_out = loaded.guessed_data.parts["validation"], loaded.guessed["validation"]
     scored = scored_masking(loaded.reading.vocabulary)
-    asked = asked_of(loaded.reading, *held_out, scored)
+    asked = masked_documents(loaded.reading, *held_out, scored)
     fit = FitSettings(
         ALL_EPOCHS, "adamw", own.learning_rate, CLIP, steps=own.steps, accept="always", schedule="warmup_linear",
         warmup=own.warmup, weight_decay=own.weight_decay, evaluate_every=own.evaluate_every, title="pretrain",
@@ -238,7 +240,7 @@ def validation_scores(scored: Scored) -> dict[str, float]:
     return {"validation_error": scored.error, "validation_log_loss": scored.scores["log_loss"], **names}
 
 
-def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:
+def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> FittedDocumentNetwork:
     """Returns the network after both stages, with its error on the validation part."""
     network = network_of(settings, loaded)
     curves = {stage.__name__: stage(settings, loaded, network, here) for stage in (pretrain, finetune)}
@@ -247,4 +249,4 @@ def fit(settings: DocumentsConfig, loaded: Loaded, here: Study) -> Fitted:
         error = guessing_loss(guessed_of(loaded, network, "validation"))
     else:
         error = known["finetune"].kept.values["validation_error"]
-    return Fitted(network, known, error)
+    return FittedDocumentNetwork(network, known, error)

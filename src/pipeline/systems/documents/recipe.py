@@ -23,7 +23,7 @@ from pipeline.systems.documents.baselines import baselines_of
 from pipeline.systems.documents.comparison import DOCUMENTS
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.drawn import with_interval
-from pipeline.systems.documents.fitting import Fitted, fit, guessed_of
+from pipeline.systems.documents.fitting import FittedDocumentNetwork, fit, guessed_of
 from pipeline.systems.documents.load import Loaded, Read, load, prepare, unlearned, vocabulary_of
 from pipeline.systems.documents.report import (
     cut_of,
@@ -32,7 +32,7 @@ from pipeline.systems.documents.report import (
     log_fitted,
     log_pictures,
     refuse_taken_kinds,
-    said,
+    score_report,
 )
 from pipeline.systems.documents.scores import Scored, guessing_accuracy, guessing_loss, predictor_of, score_of_part
 
@@ -94,7 +94,7 @@ def names_of_run(settings: DocumentsConfig, job: Job, read: Read, vocabulary: Vo
     return Named(words=words, tags=tags, content=content)
 
 
-def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: Fitted) -> Scored:
+def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: FittedDocumentNetwork) -> Scored:
     """Returns the scores of the test part."""
     if settings.documents.task != "mlm":
         return score_of_part(predictor_of(settings.documents, fitted.network, loaded), loaded, "test")
@@ -117,11 +117,11 @@ def stages(settings: DocumentsConfig, job: Job, loaded: Loaded, here: Study) -> 
         log_fitted(here, fitted, tested, others, task, noise_of(settings))
         log_pictures(here, tested, loaded.data, task)
         kept = keep(settings, job, loaded, fitted, here)
-    here.close(said(tested, others, loaded.data) + kept, f"{tested.error:.4g} on the test part")
+    here.close(score_report(tested, others, loaded.data) + kept, f"{tested.error:.4g} on the test part")
     return fitted.validation
 
 
-def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
+def keep(settings: DocumentsConfig, job: Job, loaded: Loaded, fitted: FittedDocumentNetwork, here: Study) -> str:
     """Keeps the model, logged as `tracking.log_model` says. Returns words about it. A model that only guesses is not
     kept."""
     from pipeline.systems.documents.servable import trained_model
@@ -153,7 +153,7 @@ def say_cut(settings: DocumentsConfig, loaded: Loaded) -> None:
         )
 
 
-def told_of(read: Read) -> Documents:
+def data_of_run(read: Read) -> Documents:
     """Returns the data as a run tells of them: they are a stand-in where those that hidden words are learned from are
     one, too."""
     return replace(read.data, stand_in=read.data.stand_in or read.guessed.stand_in)
@@ -174,7 +174,7 @@ def train(settings: DocumentsConfig, job: Job) -> float:
         loaded = prepare(settings, read, vocabulary, device)
     say_cut(settings, loaded)
     named = names_of_run(settings, job, read, vocabulary)
-    with study(settings, job, told_of(read), device, clock, named) as here:
+    with study(settings, job, data_of_run(read), device, clock, named) as here:
         refuse_another(vocabulary, here.folder)
         log_data(here, loaded)
         log_attention(here, loaded, settings)

@@ -17,7 +17,7 @@ from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.cost import costs_of, plans_table
 from pipeline.systems.documents.drawn import ENDS
 from pipeline.systems.documents.figures import confusion_figure
-from pipeline.systems.documents.fitting import Fitted
+from pipeline.systems.documents.fitting import FittedDocumentNetwork
 from pipeline.systems.documents.load import Loaded, chunks_by_document, outputs_of
 from pipeline.systems.documents.scores import LENGTHS, SCORES, Scored, confusion_of, scores_by_length, worth_a_row
 from pipeline.systems.documents.sight import sight_of
@@ -110,7 +110,7 @@ def cut_of(loaded: Loaded) -> int:
 
 
 def log_fitted(
-    here: Study, fitted: Fitted, tested: Scored, others: Mapping[str, Scored], task: str, noise: str
+    here: Study, fitted: FittedDocumentNetwork, tested: Scored, others: Mapping[str, Scored], task: str, noise: str
 ) -> None:
     """Logs metrics and tables; with all details the curves too.
 
@@ -159,7 +159,7 @@ def marked(name: str) -> str:
     return "_".join("".join(letter if letter.isalnum() else " " for letter in name.lower()).split())
 
 
-def said(tested: Scored, others: Mapping[str, Scored], data: Documents) -> str:
+def score_report(tested: Scored, others: Mapping[str, Scored], data: Documents) -> str:
     """Returns the scores of the test part as a table, those of simple models beside them, where the data come from, and
     words about a simple model that is ahead."""
     columns = {"network": metrics_of(tested), **{name: metrics_of(own) for name, own in others.items()}}

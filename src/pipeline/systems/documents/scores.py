@@ -181,7 +181,7 @@ def class_scores(predictions: Any) -> dict[str, float]:
     return {"accuracy": float(right), "macro_f1": f1(true, named, average="macro")}
 
 
-class Asked(NamedTuple):
+class MaskedDocument(NamedTuple):
     """Holds a document, its chunks, and what is hidden in each of them."""
 
     document: Document
@@ -189,17 +189,19 @@ class Asked(NamedTuple):
     hidden: list[Hidden]
 
 
-def asked_of(reading: Reading, documents: Sequence[Document], pieces: Sequence[Piece], masking: Masking) -> list[Asked]:
-    """Returns what is asked of documents: it follows from a document's place, whatever its chunks, and is the same for
+def masked_documents(
+    reading: Reading, documents: Sequence[Document], pieces: Sequence[Piece], masking: Masking
+) -> list[MaskedDocument]:
+    """Returns what is hidden in documents: it follows from a document's place, whatever its chunks, and is the same for
     every network. pieces: the chunks of the documents."""
-    found = list[Asked]()
+    found = list[MaskedDocument]()
     for place, chunks in chunks_by_document(pieces):
         tokens, chance = reading.tokens(documents[place]), torch.Generator().manual_seed(place)
-        found.append(Asked(documents[place], chunks, hidden_in(chunks, tokens, masking, chance)))
+        found.append(MaskedDocument(documents[place], chunks, hidden_in(chunks, tokens, masking, chance)))
     return found
 
 
-def guessed(network: DocumentNetwork, asked: Sequence[Asked], masking: Masking) -> pd.DataFrame:
+def guessed(network: DocumentNetwork, asked: Sequence[MaskedDocument], masking: Masking) -> pd.DataFrame:
     """Returns a row a document: the loss of its hidden tokens, how many these are, and how many are guessed right."""
     network.eval()
     rows = list[dict[str, Any]]()

@@ -24,7 +24,7 @@ from pipeline.job.study import Study
 from pipeline.systems.experts.arms import idle, tag_of
 from pipeline.systems.experts.config import ExpertsConfig, FitConfig
 from pipeline.systems.experts.evaluate import TEST, Evaluated, predictor_of
-from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
+from pipeline.systems.experts.fitting import FittedTranslationNetwork, fit_network, network_of, objective_of
 from pipeline.systems.experts.load import Encoded, Loaded
 from pipeline.systems.experts.validation import Validation
 from pipeline.tracking.run_request import without
@@ -147,7 +147,9 @@ def network_in(
     return fitted.network.eval()
 
 
-def adapted(settings: ExpertsConfig, network: TranslationNetwork, loaded: Loaded, old: int, here: Study) -> Fitted:
+def adapted(
+    settings: ExpertsConfig, network: TranslationNetwork, loaded: Loaded, old: int, here: Study
+) -> FittedTranslationNetwork:
     """Returns a grown network after it has learned the new tasks by the parts that `fewshot.adapt` names."""
     own = settings.fewshot
     encoded = of_parts(loaded.encoded, old, old=False)
@@ -189,7 +191,9 @@ class Before(NamedTuple):
     nearest: dict[int, int]
 
 
-def learn_new_tasks(settings: ExpertsConfig, loaded: Loaded, base: TextPairs, here: Study) -> tuple[Fitted, Before]:
+def learn_new_tasks(
+    settings: ExpertsConfig, loaded: Loaded, base: TextPairs, here: Study
+) -> tuple[FittedTranslationNetwork, Before]:
     """Returns a translator of the old tasks that has learned the new ones too, and what it did before that."""
     old = len(base.tasks)
     with here.clock.stage("base"):

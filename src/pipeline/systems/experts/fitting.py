@@ -30,7 +30,7 @@ from pipeline.systems.experts.validation import Validation
 DECIDES = {"nll": Decision("validation"), "bleu": Decision("bleu", "higher")}
 
 
-class Fitted(NamedTuple):
+class FittedTranslationNetwork(NamedTuple):
     """Holds a network with the weights that are kept, and its curve."""
 
     network: TranslationNetwork
@@ -98,7 +98,7 @@ def objective_of(
 
 def fit_network(
     settings: ExpertsConfig, objective: PacedTranslation, validation: Validation, here: Study, *, stage: str = "fit"
-) -> Fitted:
+) -> FittedTranslationNetwork:
     """Returns the network of a loss with the weights of the epoch that the validation part likes best, and logs each
     epoch.
 
@@ -125,7 +125,7 @@ def fit_network(
         path=here.folder / f"{stage}.npz",
     )
     with threads_for(network):
-        return Fitted(network, loop.run())
+        return FittedTranslationNetwork(network, loop.run())
 
 
 def refuse_undefined(settings: ExpertsConfig, values: Mapping[str, float]) -> None:

@@ -31,7 +31,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
         arm=[label_of(str(arm), each) for arm, each in zip(jobs["arm"], found, strict=True)],
     )
     if "shots" in named:
-        named["asked"] = [asked_of(job, each) for job, each in zip(named.to_dict("records"), found, strict=True)]
+        named["asked"] = [requested_pairs(job, each) for job, each in zip(named.to_dict("records"), found, strict=True)]
         several = named.groupby(["data", "shots"])["asked"].transform("nunique") > 1
         shown = named["asked"].where(several, 0)
         named["arm"] = [with_pairs(*row) for row in zip(named["arm"], named["shots"], shown, strict=True)]
@@ -57,7 +57,7 @@ def label_of(arm: str, settings: list[str]) -> str:
     return " ".join([front, *map(short, own)])
 
 
-def asked_of(job: dict[Any, Any], settings: list[str]) -> int:
+def requested_pairs(job: dict[Any, Any], settings: list[str]) -> int:
     """Returns how many pairs of a new task a job asked for; of tables of older versions that do not say it, how many
     there were."""
     varied = [own.removeprefix(ASKED) for own in settings if own.startswith(ASKED)]

@@ -22,9 +22,9 @@ from pipeline.systems.experts.comparison import TRANSLATION
 from pipeline.systems.experts.config import ExpertsConfig
 from pipeline.systems.experts.evaluate import evaluate, predictor_of
 from pipeline.systems.experts.fewshot import Before, learn_new_tasks, metrics_of, shots_of, split
-from pipeline.systems.experts.fitting import Fitted, fit_network, network_of, objective_of
+from pipeline.systems.experts.fitting import FittedTranslationNetwork, fit_network, network_of, objective_of
 from pipeline.systems.experts.load import Loaded, encoded, load, vocabulary_of
-from pipeline.systems.experts.report import log_fitted, log_pairs, low_resource, said
+from pipeline.systems.experts.report import log_fitted, log_pairs, low_resource, score_report
 from pipeline.systems.experts.validation import Validation
 from pipeline.tracking.run_request import fingerprint
 
@@ -47,7 +47,7 @@ def passed_over(settings: ExpertsConfig) -> tuple[str, ...]:
     return (*idle(settings.experts.arm), *unread)
 
 
-def keep(settings: ExpertsConfig, loaded: Loaded, fitted: Fitted, here: Study) -> str:
+def keep(settings: ExpertsConfig, loaded: Loaded, fitted: FittedTranslationNetwork, here: Study) -> str:
     """Keeps the model, logged as `tracking.log_model` says. Returns words about it."""
     from pipeline.systems.experts.servable import trained_model
     from pipeline.tracking.model import kept_in_words
@@ -59,7 +59,7 @@ def keep(settings: ExpertsConfig, loaded: Loaded, fitted: Fitted, here: Study) -
 
 def learned(
     settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here: Study
-) -> tuple[Fitted, Before | None]:
+) -> tuple[FittedTranslationNetwork, Before | None]:
     """Returns the translator of all tasks; where some are new, with what it did before it learned these."""
     if base is not None:
         return learn_new_tasks(settings, loaded, base, here)
@@ -88,7 +88,7 @@ def stages(settings: ExpertsConfig, loaded: Loaded, base: TextPairs | None, here
     with here.clock.stage("report"):
         log_fitted(here, data, fitted, evaluated)
         kept = keep(settings, loaded, fitted, here)
-    here.close(said(evaluated, data) + kept, f"{fitted.validation:.4g} nats a token on validation")
+    here.close(score_report(evaluated, data) + kept, f"{fitted.validation:.4g} nats a token on validation")
     return fitted.validation
 
 

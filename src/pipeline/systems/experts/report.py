@@ -15,7 +15,7 @@ from pipeline.job.study import Study, log_metrics
 from pipeline.systems.experts import figures
 from pipeline.systems.experts.bars import BARS
 from pipeline.systems.experts.evaluate import TEST, Evaluated, sizes_of
-from pipeline.systems.experts.fitting import Fitted
+from pipeline.systems.experts.fitting import FittedTranslationNetwork
 from pipeline.systems.experts.load import Encoded
 from pipeline.systems.experts.scores import NO_BLEU
 from pipeline.systems.experts.side_by_side import SHOWN
@@ -63,7 +63,7 @@ def cosine_table(network: TranslationNetwork, data: TextPairs) -> pd.DataFrame |
     return pd.DataFrame((unit @ unit.T).numpy(), index=pd.Index(names, name="task"), columns=pd.Index(names))
 
 
-def log_fitted(here: Study, data: TextPairs, fitted: Fitted, evaluated: Evaluated) -> None:
+def log_fitted(here: Study, data: TextPairs, fitted: FittedTranslationNetwork, evaluated: Evaluated) -> None:
     """Logs metrics, tables and translations; with all details the curve and figures too."""
     log_metrics(here.run, {f"evaluate/{name}": value for name, value in evaluated.metrics.items()})
     log_metrics(here.run, {f"model/{name}": value for name, value in sizes_of(fitted.network).items()})
@@ -82,7 +82,7 @@ def log_fitted(here: Study, data: TextPairs, fitted: Fitted, evaluated: Evaluate
         draw(here, fitted, shares, cosines)
 
 
-def draw(here: Study, fitted: Fitted, shares: Any, cosines: pd.DataFrame | None) -> None:
+def draw(here: Study, fitted: FittedTranslationNetwork, shares: Any, cosines: pd.DataFrame | None) -> None:
     """Logs the figures."""
     curve, title = epoch_table(fitted.progress), here.title
     here.run.figure(figures.learning(curve, fitted.progress.kept.epoch, title=title), "figures/learning")
@@ -103,7 +103,7 @@ def shown_translations(translations: Any) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def said(evaluated: Evaluated, data: TextPairs) -> str:
+def score_report(evaluated: Evaluated, data: TextPairs) -> str:
     """Returns the scores as a table, with BLEU of the simple translations beside those of the test part, why a BLEU is
     missing, and where the data come from."""
     named = {"nll": "nats a token", "bleu": "BLEU", "chrf": "chrF"}

@@ -17,7 +17,7 @@ UNCHANGED = "components"  # connected ink is not trained on changed images
 NEAREST = "nearest training image"  # an arm that is not trained
 
 
-class Told(NamedTuple):
+class JobLabel(NamedTuple):
     """Holds what tells a job from others beside its arm: its model, how images are changed, and settings."""
 
     model: str
@@ -38,7 +38,7 @@ class Told(NamedTuple):
         return [own for own in self.settings if own.startswith(OF_DATA)]
 
 
-def told_by(job: dict[str, Any]) -> Told:
+def job_label(job: dict[str, Any]) -> JobLabel:
     """Returns what tells a job from others. Tables of older versions have no model: there it is the arm's name."""
     varied, model, overrides = (str(job.get(name) or "") for name in ("varied", "model", "overrides"))
     augment = str(job["augment"])
@@ -47,7 +47,7 @@ def told_by(job: dict[str, Any]) -> Told:
     if str(job["arm"]).startswith(GIVEN):
         settings = [own for own in settings if not own.startswith(OF_FOUND)]
     known = model if model not in ("", "nan") else str(job["arm"]).removesuffix(f", {augment}")
-    return Told(known, augment, [*chosen, *settings])
+    return JobLabel(known, augment, [*chosen, *settings])
 
 
 def labelled(jobs: Any) -> pd.DataFrame:
@@ -55,7 +55,7 @@ def labelled(jobs: Any) -> pd.DataFrame:
     changed, and settings; settings of the data that differ among its jobs, and alphabets, stand behind the name of the
     data. Of jobs that are alike in all of these, as those in true boxes are for every detector, the first is kept.
     Column settings: those in which jobs on the same data differ."""
-    told = [told_by(job) for job in jobs.to_dict("records")]
+    told = [job_label(job) for job in jobs.to_dict("records")]
     data = apart(jobs["data"], [own.of_data() for own in told])
     names = [", ".join([str(front), *more]) for front, more in zip(jobs["data"], data, strict=True)]
     more = apart(pd.Series(names, index=jobs.index).str.cat(jobs["arm"], "\n"), [own.words() for own in told])

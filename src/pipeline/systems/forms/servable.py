@@ -86,7 +86,7 @@ def servable(parameters: Path) -> Servable:
     )
 
 
-def kept(save: Callable[[Path], None], example: pd.DataFrame, error: float, invert: str) -> TrainedModel:
+def trained_form_model(save: Callable[[Path], None], example: pd.DataFrame, error: float, invert: str) -> TrainedModel:
     """Returns a trained model as it is kept: it tells light ink from dark as its training images were read."""
 
     def write(folder: Path) -> None:

@@ -16,7 +16,7 @@ from models.mctn.objective import Measured
 from models.mctn.samples import Samples, without
 from pipeline.host.errors import PipelineError
 from pipeline.settings.messages import of_section, one_line
-from pipeline.systems.mctn.fitting import Fitted
+from pipeline.systems.mctn.fitting import FittedSentimentNetwork
 from pipeline.systems.mctn.missing import is_the_same
 from pipeline.systems.mctn.observed import observed_parts
 from pipeline.systems.mctn.roles import roles_of
@@ -39,7 +39,7 @@ class Evaluated(NamedTuple):
     scores: dict[str, float]
 
 
-def evaluate(fitted: Fitted, data: Utterances, test: Samples, *, missing: str | None) -> Evaluated:
+def evaluate(fitted: FittedSentimentNetwork, data: Utterances, test: Samples, *, missing: str | None) -> Evaluated:
     """Returns outputs and scores of the test part.
 
     missing: letters of modalities that a second pass is without. A network that reads none of them has to predict the

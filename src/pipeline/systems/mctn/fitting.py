@@ -25,7 +25,7 @@ ERROR, LOSS = "validation", "prediction"  # on the validation part; the second i
 DECIDES = {"score": Decision(ERROR), "binary": Decision(ERROR, ties=LOSS), "class": Decision(ERROR, ties=LOSS)}
 
 
-class Fitted(NamedTuple):
+class FittedSentimentNetwork(NamedTuple):
     """Holds a network with the weights that are kept, its curve, and the terms of the loss that it learned from."""
 
     network: SentimentNetwork
@@ -69,7 +69,7 @@ def objective_of(settings: MctnConfig, network: SentimentNetwork, samples: Prepa
     )  # fmt: skip
 
 
-def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here: Study) -> Fitted:
+def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here: Study) -> FittedSentimentNetwork:
     """Returns the network of an arm with the weights of the epoch of least validation error, and logs each epoch.
 
     Of epochs with as many wrong classes the one with the least cross-entropy of predictions on the validation part is
@@ -90,7 +90,7 @@ def fit_network(settings: MctnConfig, data: Utterances, samples: Prepared, here:
         path=here.folder / "fit.npz",
     )
     with threads_for(network):
-        return Fitted(network, loop.run(), objective.terms)
+        return FittedSentimentNetwork(network, loop.run(), objective.terms)
 
 
 def fit_settings(settings: MctnConfig, network: SentimentNetwork) -> FitSettings:

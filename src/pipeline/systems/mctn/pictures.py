@@ -18,7 +18,7 @@ from pipeline.plotting import spread
 from pipeline.systems.mctn import figures
 from pipeline.systems.mctn.evaluate import Evaluated, prediction_table
 from pipeline.systems.mctn.figures import Attended
-from pipeline.systems.mctn.fitting import Fitted
+from pipeline.systems.mctn.fitting import FittedSentimentNetwork
 from pipeline.systems.mctn.joint import Encodings, metrics_of, separation
 from pipeline.systems.mctn.report import encoding_arrays, translation_table
 
@@ -31,7 +31,9 @@ def named(stream: str) -> str:
     return ", ".join(MODALITIES[letter] for letter in stream)
 
 
-def log_pictures(here: Study, data: Utterances, fitted: Fitted, evaluated: Evaluated, test: Samples) -> None:
+def log_pictures(
+    here: Study, data: Utterances, fitted: FittedSentimentNetwork, evaluated: Evaluated, test: Samples
+) -> None:
     """Logs how far kinds are apart, and, with all details, the figures of training, predictions, translations and
     encodings."""
     log_separation(here, encoding_arrays(data, evaluated))
@@ -82,7 +84,7 @@ def log_translations(here: Study, table: pd.DataFrame) -> None:
         here.run.figure(figures.by_feature(streams, title=title), "figures/translations")
 
 
-def log_attention(here: Study, data: Utterances, fitted: Fitted, test: Samples) -> None:
+def log_attention(here: Study, data: Utterances, fitted: FittedSentimentNetwork, test: Samples) -> None:
     """Logs what the first translation of some test samples attended to, as arrays by name and as a picture, where there
     is a translation."""
     plan = fitted.network.plan

@@ -19,11 +19,11 @@ from pipeline.settings.messages import of_section
 from pipeline.systems.mctn.comparison import SENTIMENT
 from pipeline.systems.mctn.config import MctnConfig
 from pipeline.systems.mctn.evaluate import bar_of, evaluate, fit_baseline, prediction_table
-from pipeline.systems.mctn.fitting import Fitted, fit_network
+from pipeline.systems.mctn.fitting import FittedSentimentNetwork, fit_network
 from pipeline.systems.mctn.labels import idle
 from pipeline.systems.mctn.load import Prepared, prepared
 from pipeline.systems.mctn.pictures import log_pictures, log_predictions
-from pipeline.systems.mctn.report import log_baseline, log_network, log_samples, said
+from pipeline.systems.mctn.report import log_baseline, log_network, log_samples, score_report
 from pipeline.systems.mctn.roles import Roles, roles_of
 from pipeline.systems.mctn.scores import error_of
 
@@ -81,11 +81,11 @@ def network_stages(settings: MctnConfig, job: Job, loaded: Loaded, here: Study) 
         log_network(here, data, fitted, evaluated)
         log_pictures(here, data, fitted, evaluated, samples.parts["test"])
         kept = keep(settings, job, loaded, fitted, here)
-    here.close(said(evaluated.scores, data, roles) + kept, f"error {fitted.validation:.4g} on validation")
+    here.close(score_report(evaluated.scores, data, roles) + kept, f"error {fitted.validation:.4g} on validation")
     return fitted.validation
 
 
-def keep(settings: MctnConfig, job: Job, loaded: Loaded, fitted: Fitted, here: Study) -> str:
+def keep(settings: MctnConfig, job: Job, loaded: Loaded, fitted: FittedSentimentNetwork, here: Study) -> str:
     """Logs the model as the setting `tracking.log_model` says, and returns words about it."""
     from pipeline.systems.mctn.servable import trained_model
     from pipeline.tracking.model import kept_in_words, read_as
@@ -107,7 +107,7 @@ def baseline_stages(settings: MctnConfig, loaded: Loaded, here: Study) -> float:
         scores = log_baseline(here, data, fitted)
         if here.full:
             log_predictions(here, data, prediction_table(data.test, fitted.outputs))
-    here.close(f"{said(scores, data, roles)}\n\n{reason}", f"error {validation:.4g} on validation")
+    here.close(f"{score_report(scores, data, roles)}\n\n{reason}", f"error {validation:.4g} on validation")
     return validation
 
 

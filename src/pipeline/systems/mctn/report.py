@@ -12,7 +12,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import epoch_table
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.mctn.evaluate import Evaluated, Simple, prediction_table
-from pipeline.systems.mctn.fitting import Fitted
+from pipeline.systems.mctn.fitting import FittedSentimentNetwork
 from pipeline.systems.mctn.roles import Roles
 from pipeline.systems.mctn.scores import lacking, scores_of, unread
 
@@ -54,7 +54,7 @@ def log_samples(here: Study, data: Utterances) -> None:
     here.run.dataset(frame, name=data.name, source=data.source, digest=data.checksum, context="training")
 
 
-def log_network(here: Study, data: Utterances, fitted: Fitted, evaluated: Evaluated) -> None:
+def log_network(here: Study, data: Utterances, fitted: FittedSentimentNetwork, evaluated: Evaluated) -> None:
     """Logs scores, sizes, predictions and encodings of a network, and, with all details, its curve and its translations
     too."""
     network = fitted.network
@@ -81,7 +81,7 @@ def log_baseline(here: Study, data: Utterances, fitted: Simple) -> dict[str, flo
     return scores
 
 
-def said(scores: dict[str, float], data: Utterances, roles: Roles) -> str:
+def score_report(scores: dict[str, float], data: Utterances, roles: Roles) -> str:
     """Returns the scores of the test part as a table, how much its translations explain, and where data come from."""
     rows = [(word, scores[name]) for name, word in WORDS.items() if name in scores]
     rows += [(name.replace("_r2", " R²").replace("_", " "), value) for name, value in scores.items() if "_r2" in name]

@@ -30,7 +30,7 @@ SPATIAL = (Distance, DistanceWindow, SpatialWindow, DistanceKeysWindowValues)
 MEBIBYTE = 2**20
 
 
-class Made(NamedTuple):
+class TimedAttention(NamedTuple):
     """Holds an attention, by its name, and the seconds in which its plan was made."""
 
     name: str
@@ -38,7 +38,7 @@ class Made(NamedTuple):
     seconds: float
 
 
-def planned(name: str, pattern: AnyPattern, layout: Layout, seed: int) -> Made:
+def planned(name: str, pattern: AnyPattern, layout: Layout, seed: int) -> TimedAttention:
     """Returns attention by a plan."""
     start = time.perf_counter()
     spatial = isinstance(pattern, SPATIAL)
@@ -48,10 +48,10 @@ def planned(name: str, pattern: AnyPattern, layout: Layout, seed: int) -> Made:
         made = paired_plan(pattern.pairs(layout, generator), order)
     else:
         made = plan(keys_of(pattern, layout, generator), order)
-    return Made(name, made.attend, time.perf_counter() - start)
+    return TimedAttention(name, made.attend, time.perf_counter() - start)
 
 
-def dense(layout: Layout) -> Made:
+def dense(layout: Layout) -> TimedAttention:
     """Returns attention of all tokens to those within 64 of them, by a mask."""
     own = torch.arange(layout.count)
     allowed = ((own[:, None] - own).abs() <= BLOCK)[None, None]
@@ -60,7 +60,7 @@ def dense(layout: Layout) -> Made:
         query, key, value = (part.transpose(0, 1)[None] for part in parts)
         return scaled_dot_product_attention(query, key, value, attn_mask=allowed)[0].transpose(0, 1)
 
-    return Made(DENSE, attention, 0.0)
+    return TimedAttention(DENSE, attention, 0.0)
 
 
 def parts_of(own: PatternsSettings, count: int) -> tuple[Tensor, ...]:
@@ -76,7 +76,7 @@ def seconds_of(attention: Attention, parts: Sequence[Tensor]) -> float:
     return time.perf_counter() - start
 
 
-def costs_of(every: Sequence[Made], own: PatternsSettings, count: int) -> list[dict[str, object]]:
+def costs_of(every: Sequence[TimedAttention], own: PatternsSettings, count: int) -> list[dict[str, object]]:
     """Returns a row a kind of attention; their passes take turns."""
     parts, times = parts_of(own, count), {made.name: list[float]() for made in every}
     for turn in range(own.repeats + 1):

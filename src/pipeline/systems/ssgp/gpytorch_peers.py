@@ -117,7 +117,7 @@ def predictor(model: Any, likelihood: Any) -> Predict:
     return predict
 
 
-class Kept:
+class TrainingCheckpoints:
     """Holds the curve of a training, and the parameters at each of its points."""
 
     def __init__(self, model: Any, likelihood: Any) -> None:
@@ -155,7 +155,7 @@ def trained(
     Where a matrix cannot be decomposed any more, training stops, which is said. The model is left as it was at the best
     row. Raises ValueError where training stops before the first loss.
     """
-    kept = Kept(model, likelihood)
+    kept = TrainingCheckpoints(model, likelihood)
     try:
         train_into(kept, losses, data, training)
     except FAILURES as error:
@@ -167,7 +167,10 @@ def trained(
 
 
 def train_into(
-    kept: Kept, losses: Callable[[int], Iterator[Tensor]], data: StandardisedPoints, training: PeerTraining
+    kept: TrainingCheckpoints,
+    losses: Callable[[int], Iterator[Tensor]],
+    data: StandardisedPoints,
+    training: PeerTraining,
 ) -> None:
     """Trains as `trained` does, and adds each point to `kept` when it is there."""
     parameters = {id(p): p for module in kept.modules for p in module.parameters()}

@@ -27,7 +27,7 @@ from pipeline.systems.ssgp.curves import FittedCurve, StandardisedPoints, standa
 from pipeline.systems.ssgp.evaluate import predictor_of
 from pipeline.systems.ssgp.fits import Draw, fit
 from pipeline.systems.ssgp.inputs import checkpoint_of_fit, inputs_for
-from pipeline.systems.ssgp.results import log_curve, log_predictions, log_scores, said
+from pipeline.systems.ssgp.results import log_curve, log_predictions, log_scores, score_report
 from pipeline.systems.ssgp.streamed import log_stream
 
 
@@ -93,7 +93,7 @@ def evaluate(points: Points, predictor: Predictor, fitted: FittedCurve, here: St
     scores = log_scores(here, fitted)
     if here.full:
         scores |= log_predictions(here, predictor, points, rows=rows)
-    return said(scores, points)
+    return score_report(scores, points)
 
 
 def keep(settings: SsgpConfig, job: Job, predictor: Predictor, points: Points, fitted: FittedCurve, here: Study) -> str:

@@ -69,7 +69,7 @@ def log_predictions(here: Study, predictor: Predictor, points: Points, *, rows: 
     return metrics
 
 
-def said(scores: Mapping[str, float], points: Points) -> str:
+def score_report(scores: Mapping[str, float], points: Points) -> str:
     """Returns the scores of the test part as a table in Markdown, and where the data come from."""
     table = pd.DataFrame([(word, scores[name]) for name, word in WORDS.items() if name in scores])
     table.columns = [f"{points.target_name}, test part", "value"]

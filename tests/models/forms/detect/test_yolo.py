@@ -9,7 +9,7 @@ import torch
 
 from drawn_forms import ONE_FORM, WORDS_ALONE, learned, precision
 from models.forms.detect.boxes import Truth
-from models.forms.detect.yolo import Said, YoloV3, rows_of
+from models.forms.detect.yolo import CellPredictions, YoloV3, rows_of
 from models.runtime.plain import made_of, plain
 
 IMAGE, TRUTH = ONE_FORM
@@ -27,7 +27,7 @@ def test_a_box_is_meant_by_the_cell_of_its_centre_and_the_prior_of_its_shape() -
 def test_what_is_said_becomes_boxes_and_its_loss_by_hand() -> None:
     network = YoloV3(anchors=PRIORS).network()
     rows = 3 * 2 * 2  # three cells by two
-    said = Said(torch.zeros(rows, 2), torch.zeros(rows, 2), torch.zeros(rows), torch.zeros(rows, 5))
+    said = CellPredictions(torch.zeros(rows, 2), torch.zeros(rows, 2), torch.zeros(rows), torch.zeros(rows, 5))
     boxes = network.boxes(said, 3)
     assert boxes[0].tolist() == [-4.0, -4.0, 12.0, 12.0]  # around (4, 4)
     assert boxes[9].tolist() == [-4.0, 8.0, 28.0, 16.0]  # the second prior around (12, 12)
@@ -41,7 +41,7 @@ def test_what_is_said_becomes_boxes_and_its_loss_by_hand() -> None:
 
 def test_a_box_that_overlaps_by_more_than_half_but_is_not_the_one_does_not_count() -> None:
     network = YoloV3(anchors=((16.0, 16.0), (16.0, 15.0))).network()
-    said = Said(torch.zeros(12, 2), torch.zeros(12, 2), torch.zeros(12), torch.zeros(12, 5))
+    said = CellPredictions(torch.zeros(12, 2), torch.zeros(12, 2), torch.zeros(12), torch.zeros(12, 5))
     truth = Truth(torch.tensor([[4.0, 4.0, 20.0, 20.0]]), torch.tensor([4]))
     assert float(network._form(said, truth, 3)[0]) == pytest.approx(11 * math.log(2))  # the other shape of the cell
 

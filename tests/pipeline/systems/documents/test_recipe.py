@@ -31,7 +31,7 @@ from pipeline.systems.documents import baselines, fitting, recipe
 from pipeline.systems.documents.comparison import columns
 from pipeline.systems.documents.config import DocumentsConfig
 from pipeline.systems.documents.load import Read, check_answers, documents_of
-from pipeline.systems.documents.recipe import described, names_of_run, told_of
+from pipeline.systems.documents.recipe import data_of_run, described, names_of_run
 from pipeline.systems.documents.servable import table_of
 
 SMALL = (
@@ -353,9 +353,11 @@ def test_kinds_and_classes_without_a_training_document_are_named() -> None:
 def test_a_run_that_learns_from_a_stand_in_before_is_one() -> None:
     data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
     stand_in = replace(data, stand_in=True)
-    told = {(a.stand_in, b.stand_in): told_of(Read(a, b)).stand_in for a in (data, stand_in) for b in (data, stand_in)}
+    told = {
+        (a.stand_in, b.stand_in): data_of_run(Read(a, b)).stand_in for a in (data, stand_in) for b in (data, stand_in)
+    }
     assert told == {(False, False): False, (False, True): True, (True, False): True, (True, True): True}
-    assert told_of(Read(data, stand_in)).checksum == data.checksum
+    assert data_of_run(Read(data, stand_in)).checksum == data.checksum
 
 
 def test_a_run_is_another_one_where_other_data_that_it_learns_from_before_changed() -> None:

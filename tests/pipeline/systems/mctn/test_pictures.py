@@ -17,7 +17,7 @@ from models.mctn.objective import Weights, measure
 from pipeline.job.curve import Decision, EpochRow, Progress
 from pipeline.systems.mctn import pictures
 from pipeline.systems.mctn.evaluate import Evaluated
-from pipeline.systems.mctn.fitting import Fitted
+from pipeline.systems.mctn.fitting import FittedSentimentNetwork
 from pipeline.systems.mctn.load import prepared
 from pipeline.systems.mctn.pictures import both_there, log_pictures, steps_read
 
@@ -55,7 +55,7 @@ def drawn(kept: Kept, data: Utterances, arm: str, *, full: bool = True) -> Senti
     rows = [
         EpochRow(i, i, {"train": 2.0 - i, "validation": 1.0}, 0.1, decides=Decision("validation")) for i in range(2)
     ]
-    fitted = Fitted(network, Progress(0.1, rows), terms)
+    fitted = FittedSentimentNetwork(network, Progress(0.1, rows), terms)
     evaluated = Evaluated(found.outputs.double().numpy(), None, found, {})
     log_pictures(study_of(kept, full=full), data, fitted, evaluated, samples.parts["test"])
     return network

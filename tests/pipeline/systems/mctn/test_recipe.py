@@ -23,7 +23,7 @@ from models.runtime.objective import Loss
 from pipeline.job.curve import Decision
 from pipeline.settings.build import build
 from pipeline.systems.mctn import recipe
-from pipeline.systems.mctn.fitting import Fitted, fit_network
+from pipeline.systems.mctn.fitting import FittedSentimentNetwork, fit_network
 from served_in_process import application, in_process
 
 TINY = ("recipe=mctn", "data=cycles", "size=tiny", "mctn.units=4", "mctn.bar=word_vectors")
@@ -206,7 +206,7 @@ def test_of_epochs_with_equal_errors_of_classes_the_least_loss_is_kept(
     run_pipeline: Callable, reviews: Path, monkeypatch
 ) -> None:
     """Of scores the first is kept, as ever."""
-    fits = list[Fitted]()
+    fits = list[FittedSentimentNetwork]()
     monkeypatch.setattr(recipe, "fit_network", lambda *asked: fits.append(fit_network(*asked)) or fits[-1])
     asked = ("recipe=mctn", "data=utterances", f"data.path={reviews}", "mctn.arm=none-t", "tracking=off")
     for labels in ("class", "score"):

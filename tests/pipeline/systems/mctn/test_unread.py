@@ -15,9 +15,9 @@ from data.multimodal.cycles import load_cycles
 from data.utterances import Part, Utterances
 from models.mctn.network import Architecture, SentimentNetwork
 from pipeline.systems.mctn.evaluate import bar_of, evaluate, fit_baseline
-from pipeline.systems.mctn.fitting import Fitted, validation_values
+from pipeline.systems.mctn.fitting import FittedSentimentNetwork, validation_values
 from pipeline.systems.mctn.load import prepared
-from pipeline.systems.mctn.report import said
+from pipeline.systems.mctn.report import score_report
 from pipeline.systems.mctn.roles import roles_of
 
 SILENT = [1, 4]
@@ -43,7 +43,7 @@ def test_they_count_for_nothing_in_scores_of_networks_and_baselines(capsys: pyte
     samples = prepared(data, "a", dtype=torch.float64)
     network = SentimentNetwork(Architecture("none-a", samples.widths, units=3), seed=0).double()
     unused: Any = None
-    found = evaluate(Fitted(network, unused, frozenset()), data, samples.parts["test"], missing=None)
+    found = evaluate(FittedSentimentNetwork(network, unused, frozenset()), data, samples.parts["test"], missing=None)
     labels, others = data.test.labels.numpy(), np.delete(np.arange(10), SILENT)
     bar = fit_baseline("audio", data).outputs
     assert bar_of("audio", data)["bar_mae"] == pytest.approx(np.abs(bar - labels)[others].mean())
@@ -52,9 +52,9 @@ def test_they_count_for_nothing_in_scores_of_networks_and_baselines(capsys: pyte
         assert np.flatnonzero(np.isnan(outputs)).tolist() == SILENT
     assert found.scores["test_mae"] == pytest.approx(np.abs(found.outputs - labels)[others].mean())
     assert found.scores["unread"] == 2
-    words = said(found.scores, data, roles_of("none-a"))
+    words = score_report(found.scores, data, roles_of("none-a"))
     assert "2 of 10 test samples have no step of audio: they have no prediction and count for nothing" in words
-    assert "no step" not in said(found.scores | {"unread": 0}, data, roles_of("none-a"))
+    assert "no step" not in score_report(found.scores | {"unread": 0}, data, roles_of("none-a"))
     assert "2 of 10 test samples have no step of audio" in capsys.readouterr().err
     values = validation_values(network, samples.parts["validation"], data, frozenset())
     assert values["prediction"] == pytest.approx(values["validation"])

@@ -40,7 +40,7 @@ ROUNDING = 1e-9  # of a share of epochs that is a whole number
 VERSIONS = {"detector": 3, "recogniser": 4}  # of how each is trained and read, raised where equal settings give others
 
 
-class Made(NamedTuple):
+class TrainedPart(NamedTuple):
     """Holds a trained part: what writes it into a new folder, its validation error, and the curve of its training."""
 
     save: Callable[[Path], None]
@@ -63,9 +63,9 @@ def detector_for(settings: FormsConfig, data: HandwrittenForms, here: Study, dev
     """Returns a detector of the settings, whose model is a `Detector`."""
     sections = (settings.detector, asdict(settings.fit), settings.forms.scored)
 
-    def make(study: Study) -> Made:
+    def make(study: Study) -> TrainedPart:
         fitted = segmentation.fit(settings, data, study, device)
-        return Made(lambda folder: save_detector(fitted.detector, folder), fitted.validation, fitted.curve)
+        return TrainedPart(lambda folder: save_detector(fitted.detector, folder), fitted.validation, fitted.curve)
 
     def find(folder: Path) -> Detector:
         return load_detector(folder)[0].to(device)
@@ -105,11 +105,11 @@ def trained_on(
         start_digest(settings),
     )
 
-    def make(study: Study) -> Made:
+    def make(study: Study) -> TrainedPart:
         words = cut()
         begun = recognition.untrained(settings, words, device)
         model, _, curve, validation = recognition.fit(settings, begun, words, study, moved_of(settings, data))
-        return Made(lambda folder: save_recogniser(model, folder), validation, curve)
+        return TrainedPart(lambda folder: save_recogniser(model, folder), validation, curve)
 
     def find(folder: Path) -> tuple[Recogniser, Correction | None]:
         recogniser, _ = load_recogniser(folder)
@@ -138,7 +138,9 @@ def mark_of(settings: FormsConfig, data: HandwrittenForms, device: torch.device,
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], find: Callable[[Path], Any]) -> Part:
+def part_of(
+    name: str, mark: str, here: Study, make: Callable[[Study], TrainedPart], find: Callable[[Path], Any]
+) -> Part:
     """Returns a part as it is read from its folder, which is made first where it is not there. A training that was
     stopped goes on there. The stage that runs counts the seconds of the making, whichever run made the part, and not
     those in which it waited for that run."""
@@ -151,7 +153,7 @@ def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], fi
         else:
             with timed(folder, begun=begun):
                 own = make(here._replace(folder=folder))
-            curve = kept(folder, own)
+            curve = write_part(folder, own)
         forget_states(folder)
         if found or begun:
             here.clock.spent_before(seconds_of(folder))
@@ -159,7 +161,7 @@ def part_of(name: str, mark: str, here: Study, make: Callable[[Study], Made], fi
         return Part(find(folder / KEPT), validation, curve, versioned(mark, VERSIONS[name]), found)
 
 
-def kept(folder: Path, own: Made) -> Progress | None:
+def write_part(folder: Path, own: TrainedPart) -> Progress | None:
     """Writes a part; its error goes before the model, whose folder says that all is there. Returns its curve."""
     with written_whole(folder / SCORE) as temporary:
         temporary.write_text(json.dumps(own.validation), encoding="utf-8")

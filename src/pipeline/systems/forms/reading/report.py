@@ -120,7 +120,7 @@ def log_figures(here: Study, reader: Reader, own: Tested, kinds: Sequence[str]) 
         here.run.figure(precision_and_recall(*own.found(), kinds, title=title), f"figures/{own.name}_precision")
 
 
-def said(metrics: dict[str, float], data: HandwrittenForms, alphabet: Alphabet) -> str:
+def score_report(metrics: dict[str, float], data: HandwrittenForms, alphabet: Alphabet) -> str:
     """Returns the scores of the test parts as tables, of texts and, of a detector, of boxes, what the alphabet cannot
     read, and where the data come from."""
     rates = {rate: name for rate, name in RATES.items() if f"test_{rate}" in metrics}

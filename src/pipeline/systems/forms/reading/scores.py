@@ -12,7 +12,7 @@ import torch
 from data.form_images import WORD, Form, FormImages
 from models.forms.detect.boxes import Detections
 from models.forms.page_scores import PageScore, TrueWord, page_score, text_score
-from models.forms.reader import LEAST_SCORE, FormReader, Found, WholeReader, corrected, in_order, ink_of, text_of
+from models.forms.reader import LEAST_SCORE, FormReader, ReadBox, WholeReader, corrected, in_order, ink_of, text_of
 from models.forms.recognise.alphabet import Alphabet
 from models.runtime.threads import threads_for
 from pipeline.systems.forms.segmentation.scores import GRID
@@ -29,7 +29,7 @@ class Sheet(NamedTuple):
 
     form: Form
     true: list[TrueWord]
-    read: dict[str, list[Found]]
+    read: dict[str, list[ReadBox]]
     found: Detections | None = None
 
 
@@ -79,12 +79,12 @@ def least_score_of(sheets: Sequence[Sheet], counted: str = "faults") -> tuple[fl
     return GRID[int(np.argmin(counts))], min(counts)
 
 
-def at_least(rows: Sequence[Found], least: float) -> list[Found]:
+def at_least(rows: Sequence[ReadBox], least: float) -> list[ReadBox]:
     """Returns boxes with at least that score, in the order in which they are read."""
     return in_order([own for own in rows if own.score >= least])
 
 
-def readings(own: Sheet, reader: Reader) -> Iterator[tuple[str, list[Found]]]:
+def readings(own: Sheet, reader: Reader) -> Iterator[tuple[str, list[ReadBox]]]:
     """Returns what is scored of a form, by suffix."""
     for suffix, rows in own.read.items():
         kept = at_least(rows, reader.least_score)

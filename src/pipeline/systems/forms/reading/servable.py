@@ -15,7 +15,7 @@ from pipeline.systems.forms.reading.load import cut_out
 from pipeline.systems.forms.reading.scores import Reader
 from pipeline.systems.forms.recognition import servable as recognition
 from pipeline.systems.forms.segmentation.servable import table_of
-from pipeline.systems.forms.servable import WHOLE_FORMS, kept
+from pipeline.systems.forms.servable import WHOLE_FORMS, trained_form_model
 from pipeline.tracking.servable import TrainedModel
 
 
@@ -30,7 +30,7 @@ def trained_model(reader: Reader, data: HandwrittenForms, error: float, *, given
     example = table_of(forms, 1, data.invert)
     if isinstance(reader, WholeReader):
         return kept_recogniser(reader, WHOLE_FORMS, example, error, data.invert)
-    return kept(lambda folder: save_reader(reader, folder / "pages"), example, error, data.invert)
+    return trained_form_model(lambda folder: save_reader(reader, folder / "pages"), example, error, data.invert)
 
 
 def kept_recogniser(reader: Reader, name: str, example: pd.DataFrame, error: float, invert: str) -> TrainedModel:
@@ -40,4 +40,4 @@ def kept_recogniser(reader: Reader, name: str, example: pd.DataFrame, error: flo
     def save(folder: Path) -> None:
         save_recogniser(recogniser, folder / name, correction=reader.correction)
 
-    return kept(save, example, error, invert)
+    return trained_form_model(save, example, error, invert)

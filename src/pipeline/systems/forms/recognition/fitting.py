@@ -32,7 +32,7 @@ from pipeline.systems.forms.recognition.starting import saved_word_model
 MOVED_CER = "validation_cer_moved_boxes"
 
 
-class Fitted(NamedTuple):
+class FittedRecogniser(NamedTuple):
     """Holds a recogniser, the correction by its training texts, the curve of its training where there was one, and its
     character error rate on the validation part, in %."""
 
@@ -68,7 +68,7 @@ def untrained(settings: FormsConfig, data: HandwrittenWords, device: torch.devic
 
 def fit(
     settings: FormsConfig, own: Untrained, data: HandwrittenWords, here: Study, moved: Moved | None = None
-) -> Fitted:
+) -> FittedRecogniser:
     """Returns the recogniser, fitted to the training part. moved: as of `Copies`."""
     recogniser, correction = own
     if isinstance(recogniser, CharacterNetwork) and recogniser.settings.start == TRAINED_FIRST:
@@ -76,7 +76,7 @@ def fit(
     lesson = lesson_of(settings, recogniser, data, spelt(recogniser.alphabet, data.parts["train"]), moved)
     curve = learn(lesson, settings.recognition, here, settings.seed)
     validation = settled(recogniser, curve.kept.values["validation_cer"], data)
-    return Fitted(recogniser.eval(), correction, curve, validation)
+    return FittedRecogniser(recogniser.eval(), correction, curve, validation)
 
 
 def correction_of(settings: FormsConfig, alphabet: Alphabet, texts: Sequence[str]) -> Correction | None:

@@ -14,7 +14,7 @@ from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import ATTENTION, Attention
 from pipeline.systems.forms.recognition.attention_figures import maps_figure
 from pipeline.systems.forms.recognition.figures import LABELS, error_rates, samples
-from pipeline.systems.forms.recognition.fitting import Fitted
+from pipeline.systems.forms.recognition.fitting import FittedRecogniser
 from pipeline.systems.forms.recognition.load import alphabet_in_words, alphabet_metrics
 from pipeline.systems.forms.recognition.scores import SUFFIXES, confusion, metrics_of
 
@@ -32,7 +32,7 @@ def log_data(here: Study, data: HandwrittenWords) -> None:
     log_metrics(here.run, {f"data/{name}": float(value) for name, value in data.counts.items()})
 
 
-def log_fitted(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.DataFrame) -> None:
+def log_fitted(here: Study, data: HandwrittenWords, fitted: FittedRecogniser, read: pd.DataFrame) -> None:
     """Logs metrics and tables; with all details the curve and figures too."""
     metrics, alphabet = metrics_of(read), fitted.recogniser.alphabet
     log_metrics(here.run, {"evaluate/test_error": metrics["test_cer"]})
@@ -59,7 +59,7 @@ def log_language(here: Study, recogniser: Recogniser, settings: FormsConfig, *, 
         )
 
 
-def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.DataFrame) -> None:
+def log_figures(here: Study, data: HandwrittenWords, fitted: FittedRecogniser, read: pd.DataFrame) -> None:
     """Logs the curve, error rates by length, writer and height of ink, and images with what was read."""
     if fitted.curve is not None:
         log_curve(here, fitted.curve, LABELS, "recogniser")
@@ -67,7 +67,7 @@ def log_figures(here: Study, data: HandwrittenWords, fitted: Fitted, read: pd.Da
     here.run.figure(samples(data.parts["test"], read, title=here.title), "figures/samples")
 
 
-def log_attention(here: Study, data: HandwrittenWords, fitted: Fitted, attention: Attention) -> None:
+def log_attention(here: Study, data: HandwrittenWords, fitted: FittedRecogniser, attention: Attention) -> None:
     """Logs where a decoder looks, by position; with all details two maps too."""
     log_metrics(here.run, {"evaluate/attention_near": attention.near})
     here.run.table(attention.table, ATTENTION)
@@ -76,7 +76,7 @@ def log_attention(here: Study, data: HandwrittenWords, fitted: Fitted, attention
         here.run.figure(figure, "figures/attention")
 
 
-def said(metrics: dict[str, float], data: HandwrittenWords, fitted: Fitted) -> str:
+def score_report(metrics: dict[str, float], data: HandwrittenWords, fitted: FittedRecogniser) -> str:
     """Returns the scores of the test part as a table, what was kept, and where the data come from."""
     columns = {
         column: [metrics[f"test_{name}{suffix}"] for name in NAMES]
@@ -85,10 +85,11 @@ def said(metrics: dict[str, float], data: HandwrittenWords, fitted: Fitted) -> s
     table = pd.DataFrame({data.name: list(NAMES.values()), **columns})
     unseen = f"{data.unseen:.0%} of test images say what no training image says"
     lost = alphabet_in_words(fitted.recogniser.alphabet, data.parts["test"].texts)
-    return f"{markdown_table(table, digits=4)}\n\n{kept(fitted)}{unseen}. {lost}Data: {data.name}, source {data.source}"
+    sentences = f"{kept_epoch_sentence(fitted)}{unseen}. {lost}Data: {data.name}, source {data.source}"
+    return f"{markdown_table(table, digits=4)}\n\n{sentences}"
 
 
-def kept(fitted: Fitted) -> str:
+def kept_epoch_sentence(fitted: FittedRecogniser) -> str:
     """Returns which epoch a recogniser was kept of, as a sentence; nothing for one that was not trained."""
     if fitted.curve is None:
         return ""

@@ -18,7 +18,7 @@ from models.forms.recognise.error_rates import (
 )
 from models.forms.recognise.frames import FrameRecogniser
 from models.forms.recognise.retrieval import NearestImage
-from pipeline.systems.forms.recognition.fitting import Fitted
+from pipeline.systems.forms.recognition.fitting import FittedRecogniser
 from pipeline.systems.forms.recognition.load import ink_height, inks_of, spelt
 
 SCORES = {
@@ -46,7 +46,7 @@ def nearest_texts(alphabet: Alphabet, known: WordImages, words: WordImages) -> l
     return [own.text for own in nearest.read_words(inks_of(words))]
 
 
-def read_table(fitted: Fitted, words: WordImages, part: str) -> pd.DataFrame:
+def read_table(fitted: FittedRecogniser, words: WordImages, part: str) -> pd.DataFrame:
     """Returns a row an image: its number in its part, who wrote it where that is known, the height of its ink in
     pixels, what it says and what was read, with its probability, characters, faults (D), the text of the most probable
     path where a language model took part in reading, and what was read corrected."""

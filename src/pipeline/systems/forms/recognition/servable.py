@@ -8,8 +8,8 @@ import pandas as pd
 
 from data.word_images import HandwrittenWords, WordImages
 from models.forms.recognise.saved import save_recogniser
-from pipeline.systems.forms.recognition.fitting import Fitted
-from pipeline.systems.forms.servable import base64_of, kept
+from pipeline.systems.forms.recognition.fitting import FittedRecogniser
+from pipeline.systems.forms.servable import base64_of, trained_form_model
 from pipeline.tracking.servable import TrainedModel
 
 
@@ -18,10 +18,10 @@ def table_of(words: WordImages, count: int, invert: str = "auto") -> pd.DataFram
     return pd.DataFrame({"image": [base64_of(words.image(number), invert) for number in range(count)]})
 
 
-def trained_model(fitted: Fitted, data: HandwrittenWords) -> TrainedModel:
+def trained_model(fitted: FittedRecogniser, data: HandwrittenWords) -> TrainedModel:
     """Returns a recogniser as it is kept, with one image, of the test part, as its example."""
 
     def save(folder: Path) -> None:
         save_recogniser(fitted.recogniser, folder / "words", correction=fitted.correction)
 
-    return kept(save, table_of(data.parts["test"], 1, data.invert), fitted.validation, data.invert)
+    return trained_form_model(save, table_of(data.parts["test"], 1, data.invert), fitted.validation, data.invert)

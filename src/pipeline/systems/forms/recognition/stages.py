@@ -13,11 +13,11 @@ from pipeline.systems.forms.changes import log_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.recognition.attention import attention_of
-from pipeline.systems.forms.recognition.fitting import Fitted, fit, say_what_vocabulary_loses, untrained
+from pipeline.systems.forms.recognition.fitting import FittedRecogniser, fit, say_what_vocabulary_loses, untrained
 from pipeline.systems.forms.recognition.load import load, spelt
 from pipeline.systems.forms.recognition.refining import refined
 from pipeline.systems.forms.recognition.remarks import advice
-from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, log_language, said
+from pipeline.systems.forms.recognition.report import log_attention, log_data, log_fitted, log_language, score_report
 from pipeline.systems.forms.recognition.scores import FAULTS_NEAREST, faults, metrics_of, nearest_texts, read_table
 
 __all__ = ["load", "stages"]
@@ -45,13 +45,13 @@ def stages(settings: FormsConfig, data: HandwrittenWords, device: torch.device, 
             log_attention(here, data, fitted, attention)
         kept = keep(settings, data, fitted, here)
     words = "\n\n".join(
-        [said(metrics, data, fitted), *advice(fitted.validation, nearest, fitted.curve, settings.recognition)]
+        [score_report(metrics, data, fitted), *advice(fitted.validation, nearest, fitted.curve, settings.recognition)]
     )
     here.close(words + kept, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
 
-def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> pd.DataFrame:
+def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: FittedRecogniser) -> pd.DataFrame:
     """Returns every reading of the test part, with the text of the nearest training image, and its faults, where that
     is asked for."""
     test = data.parts["test"]
@@ -62,7 +62,7 @@ def evaluated(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> 
     return read.assign(nearest=nearest, **{FAULTS_NEAREST: faults(nearest, read["true"].tolist())})
 
 
-def nearest_error(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted) -> float | None:
+def nearest_error(settings: FormsConfig, data: HandwrittenWords, fitted: FittedRecogniser) -> float | None:
     """Returns the error rate of characters on the validation part of the texts of the nearest training images, in %;
     None where nothing is asked of these."""
     if not settings.forms.retrieval:
@@ -71,7 +71,7 @@ def nearest_error(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted)
     return character_error_rate(nearest_texts(alphabet, data.parts["train"], held), spelt(alphabet, held))
 
 
-def keep(settings: FormsConfig, data: HandwrittenWords, fitted: Fitted, here: Study) -> str:
+def keep(settings: FormsConfig, data: HandwrittenWords, fitted: FittedRecogniser, here: Study) -> str:
     """Keeps the model, logged as `tracking.log_model` says. Returns words about it."""
     from pipeline.systems.forms.recognition.servable import trained_model
     from pipeline.tracking.model import kept_in_words

@@ -22,7 +22,7 @@ from pipeline.systems.forms.segmentation.load import Copies, Inks, Shown, shown
 from pipeline.systems.forms.segmentation.scores import detected, error_of, metrics_of
 
 
-class Fitted(NamedTuple):
+class FittedDetector(NamedTuple):
     """Holds a detector, the curve of its training where there was one, its error on the validation part, and what it
     finds there, None where that is not at hand."""
 
@@ -32,16 +32,16 @@ class Fitted(NamedTuple):
     found: list[Detections] | None = None
 
 
-def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> Fitted:
+def fit(settings: FormsConfig, data: HandwrittenForms, here: Study, device: torch.device) -> FittedDetector:
     """Returns the detector, fitted to the training part."""
     held = shown(data.parts["validation"])
     made = prepared(detector_of(settings), data)
     detector = made.network(seed=settings.seed).to(device)
     if not made.trained:
         found = detected(detector, held)
-        return Fitted(detector, None, validation_of(detector, found, held, settings)["validation_error"], found)
+        return FittedDetector(detector, None, validation_of(detector, found, held, settings)["validation_error"], found)
     progress = learnt(settings, detector, data, held, here)
-    return Fitted(detector.eval(), progress, progress.kept.values["validation_error"])
+    return FittedDetector(detector.eval(), progress, progress.kept.values["validation_error"])
 
 
 def prepared(made: Settings, data: HandwrittenForms) -> Settings:

@@ -15,7 +15,7 @@ from pipeline.compare.markdown import markdown_table
 from pipeline.job.curve_report import log_curve
 from pipeline.job.study import Study, log_metrics
 from pipeline.systems.forms.segmentation.figures import LABELS, pages, precision_and_recall
-from pipeline.systems.forms.segmentation.fitting import Fitted
+from pipeline.systems.forms.segmentation.fitting import FittedDetector
 from pipeline.systems.forms.segmentation.load import Shown
 from pipeline.systems.forms.segmentation.narrow import NARROW
 from pipeline.systems.forms.segmentation.scores import error_of, hits_table, metrics_of, truth_table
@@ -80,7 +80,7 @@ def log_data(here: Study, data: HandwrittenForms) -> None:
     log_metrics(here.run, {"data/words_unseen": data.unseen} if math.isfinite(data.unseen) else {})
 
 
-def log_fitted(here: Study, fitted: Fitted, tests: list[Tested], scored: str) -> None:
+def log_fitted(here: Study, fitted: FittedDetector, tests: list[Tested], scored: str) -> None:
     """Logs metrics and tables; with all details the curve and figures too."""
     metrics = {name: value for tested in tests for name, value in tested.metrics().items()}
     log_metrics(here.run, {"evaluate/test_error": error_of(tests[0].scores, scored)})
@@ -98,7 +98,7 @@ def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([own for own in tables if len(own)] or tables[:1], ignore_index=True)
 
 
-def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
+def log_figures(here: Study, fitted: FittedDetector, tests: list[Tested]) -> None:
     """Logs the curve, precision over recall, and forms with what was found on them."""
     if fitted.curve is not None:
         log_curve(here, fitted.curve, LABELS, "detector")
@@ -110,7 +110,7 @@ def log_figures(here: Study, fitted: Fitted, tests: list[Tested]) -> None:
         here.run.figure(pages(few, own.found[:SHOWN_FORMS], title=name), f"figures/{own.name}_forms")
 
 
-def said(tests: list[Tested], data: HandwrittenForms) -> str:
+def score_report(tests: list[Tested], data: HandwrittenForms) -> str:
     """Returns the scores of the test parts as a table, the classes that are not there, and where the data come from."""
     columns = {own.called: own.scores for own in tests}
     columns |= {f"components, {own.called}": own.ink_scores for own in tests if own.components is not None}

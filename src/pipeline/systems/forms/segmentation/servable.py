@@ -13,7 +13,7 @@ from models.forms.detect.saved import LEAST, save_detector
 from models.forms.reader import LEAST_SCORE
 from models.forms.scale import SCALE
 from pipeline.systems.forms.segmentation.load import scale_of
-from pipeline.systems.forms.servable import base64_of, kept
+from pipeline.systems.forms.servable import base64_of, trained_form_model
 from pipeline.tracking.servable import TrainedModel
 
 
@@ -35,4 +35,4 @@ def trained_model(
     def save(folder: Path) -> None:
         save_detector(detector, folder / "forms", more=more)
 
-    return kept(save, table_of(data.parts["test"], 1, data.invert), error, data.invert)
+    return trained_form_model(save, table_of(data.parts["test"], 1, data.invert), error, data.invert)

@@ -14,15 +14,15 @@ from pipeline.job.study import Study, log_metrics
 from pipeline.systems.forms.changes import log_form_changes
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
-from pipeline.systems.forms.segmentation.fitting import Fitted, fit
+from pipeline.systems.forms.segmentation.fitting import FittedDetector, fit
 from pipeline.systems.forms.segmentation.load import Inks, load, shown
-from pipeline.systems.forms.segmentation.report import Tested, log_data, log_fitted, said
+from pipeline.systems.forms.segmentation.report import Tested, log_data, log_fitted, score_report
 from pipeline.systems.forms.segmentation.scores import GRID, detected, least_score_of, scored_kinds
 
 __all__ = ["load", "stages"]
 
 
-def tests_of(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> list[Tested]:
+def tests_of(settings: FormsConfig, data: HandwrittenForms, fitted: FittedDetector) -> list[Tested]:
     """Returns every test part with what was found on it, by the detector and, where asked for, as connected ink."""
     simple = connected_ink(settings, data, fitted)
     parts = [(name, shown(data.parts[name])) for name in data.tests]
@@ -40,7 +40,7 @@ def tests_of(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> l
     ]
 
 
-def connected_ink(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> Detector | None:
+def connected_ink(settings: FormsConfig, data: HandwrittenForms, fitted: FittedDetector) -> Detector | None:
     """Returns connected ink, tuned on the first training forms, where it is asked for beside a trained detector; None
     where it is not, and, which is said, where these forms have no word."""
     train = data.parts["train"]
@@ -69,12 +69,12 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
             log_form_changes(here, data.parts["train"], Augmentation(settings.forms.augment, settings.seed))
         log_metrics(here.run, {"evaluate/least_score": least})
         kept = keep(settings, data, fitted, least, here)
-    words = said(tests, data) + said_of_least(settings, least, rate) + kept
+    words = score_report(tests, data) + said_of_least(settings, least, rate) + kept
     here.close(words, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
 
-def least_score(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted) -> tuple[float, float]:
+def least_score(settings: FormsConfig, data: HandwrittenForms, fitted: FittedDetector) -> tuple[float, float]:
     """Returns the score from which on boxes of what is scored have the best F1 on the validation part, and that F1."""
     held = shown(data.parts["validation"])
     found = detected(fitted.detector, held) if fitted.found is None else fitted.found
@@ -88,7 +88,7 @@ def said_of_least(settings: FormsConfig, least: float, rate: float) -> str:
             f"validation part ({rate:.3g}). Average precision is over all boxes from {GRID[0]:g} on.")  # fmt: skip
 
 
-def keep(settings: FormsConfig, data: HandwrittenForms, fitted: Fitted, least: float, here: Study) -> str:
+def keep(settings: FormsConfig, data: HandwrittenForms, fitted: FittedDetector, least: float, here: Study) -> str:
     """Keeps the model with its least score, logged as `tracking.log_model` says. Returns words about it."""
     from pipeline.systems.forms.segmentation.servable import trained_model
     from pipeline.tracking.model import kept_in_words
