@@ -244,6 +244,14 @@ class Utterances:
         chosen = tuple(modalities)
         return replace(self, parts={name: part.only(chosen) for name, part in self.parts.items()})
 
+    def check_modalities(self, names: Iterable[str], *, advice: str = "choose another arm or other data") -> None:
+        """Raises DataError for the first of the modalities that the data lack. advice: what to do then."""
+        for name in names:
+            if name not in self.modalities:
+                are = "is" if len(self.modalities) == 1 else "are"
+                why = self.lacking.get(name, f"there {are} {', '.join(self.modalities)}")
+                raise DataError(f"{self.name}: no modality {name} ({why}); {advice}")
+
     def check_roles(self, sources: Iterable[str], targets: Iterable[str] = ()) -> None:
         """Checks that a model can be trained that reads `sources` at test time and learns to translate to `targets`.
 
@@ -251,10 +259,7 @@ class Utterances:
         is not allowed, a training sample without a step of any source, a class without a training sample.
         """
         read = tuple(sources)
-        for name in (*read, *targets):
-            if name not in self.modalities:
-                why = self.lacking.get(name, f"there are {', '.join(self.modalities)}")
-                raise DataError(f"{self.name}: no modality {name} ({why}); choose another arm or other data")
+        self.check_modalities((*read, *targets))
         self.check_sources(read)
         if self.label_kind != "score":
             seen = set(self.train.labels.tolist())

@@ -77,6 +77,7 @@ def job(config: Any) -> Any:
 
     current = Job.current()
     try:
+        current = current.with_limits(config)
         return run(checked(config), current)
     except FinishedBefore as end:
         print(end)

@@ -139,6 +139,10 @@ def usage() -> str:
 
 
 def main() -> None:
+    """Runs the program. Its exit status is 0, or 1 with one line on standard error."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print((__doc__ or "").strip())
+        return
     prepare_environment()
     again = len(sys.argv) > 2 and sys.argv[1] == "--from-files"
     try:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-from pipeline.export import export
+from pipeline.export import export, main
 from pipeline.tracking.run import Run, create_run
 
 
@@ -40,3 +40,15 @@ def test_a_page_says_what_failed(failed: str, said: str, client: MlflowClient, t
     tags = {"jobs.failed": failed, "summary.error": "the best of them could not be told: no\ncolumn arm"}
     parent(client, **tags).finish("FAILED")
     assert said in export("walks", tmp_path).read_text()
+
+
+@pytest.mark.parametrize("asked", ["--help", "-h"])
+def test_help_is_the_usage_and_no_error(
+    asked: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["export", asked])
+    main()
+    printed = capsys.readouterr()
+    assert "python -m pipeline.export RUN_NAME FOLDER" in printed.out
+    assert "--from-files" in printed.out
+    assert printed.err == ""

@@ -28,8 +28,7 @@ PREFIXES = {"text": "t_", "video": "v_", "audio": "a_"}
 def modality_columns(table: UtteranceTable, used: set[str]) -> dict[str, list[str]]:
     """Returns the columns of each modality, by how their names begin. used: columns that are something else.
 
-    Warns of columns that are nothing. Raises DataError for a text beside numbers of text, and where no modality is
-    there.
+    Raises DataError for a text beside numbers of text, and where no modality is there.
     """
     names = [str(name) for name in table.frame.columns if name not in used]
     columns = {modality: [name for name in names if name.startswith(prefix)] for modality, prefix in PREFIXES.items()}
@@ -38,11 +37,15 @@ def modality_columns(table: UtteranceTable, used: set[str]) -> dict[str, list[st
         raise DataError(f"{table.file}: a column {TEXT!r} and {columns['text'][0]!r}; keep the words or the numbers")
     if TEXT not in table.frame.columns and not columns:
         raise DataError(f"{table.file}: no column {TEXT!r}, and none that begins with t_, a_ or v_; name them so")
-    taken = {TEXT, SAMPLE, STEP, *(name for own in columns.values() for name in own)}
-    spare = [name for name in names if name not in taken]
+    return columns
+
+
+def warn_of_spare(table: UtteranceTable, used: set[str], columns: Mapping[str, list[str]]) -> None:
+    """Warns of columns that are nothing. used: those that are labels or groups. columns: of each modality."""
+    taken = {TEXT, SAMPLE, STEP, *used, *(name for own in columns.values() for name in own)}
+    spare = [name for name in map(str, table.frame.columns) if name not in taken]
     if spare:
         warnings.warn(f"{table.file}: columns that are not used: {', '.join(spare)}", stacklevel=3)
-    return columns
 
 
 def contents_of(table: UtteranceTable, numbers: Mapping[str, Sequence[np.ndarray]]) -> list[Hashable]:
@@ -99,8 +102,10 @@ def load_utterances(
     """
     label, group = column_name(label, "label"), column_name(group, "group")
     table = UtteranceTable.read(path, TextFormat(delimiter, decimal, texts=(label, *([group] if group else []))))
-    columns = modality_columns(table, {label, *([group] if group else [])})
+    used = {label, *([group] if group else [])}
+    columns = modality_columns(table, used)
     told = labels_of(table, label, labels)
+    warn_of_spare(table, used, columns)
     numbers = {modality: table.steps(own) for modality, own in columns.items()}
     groups, rows = parts_of(table, contents_of(table, numbers), group, Shares(validation, test, seed))
     texts, known = texts_of(table, rows["train"], words)

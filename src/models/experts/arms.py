@@ -105,8 +105,11 @@ class Adapting:
 def parts_of(arm: str) -> tuple[str, str]:
     """Returns router and adapter of an arm, as "token+shared" or "dense". Raises ValueError for words not known."""
     router, _, adapter = arm.partition("+")
-    one_of("router", router, ROUTERS)
-    one_of("adapter", adapter or "none", ADAPTERS)
+    if router not in ROUTERS or (adapter or "none") not in ADAPTERS:
+        raise ValueError(
+            f"an arm is ROUTER or ROUTER+ADAPTER, as token+static, and {arm!r} is none; ROUTER is one of "
+            f"{', '.join(ROUTERS)}; ADAPTER is one of {', '.join(ADAPTERS[1:])}"
+        )
     if adapter == "shared" and router not in LEARNED:
         raise ValueError(f"adapter shared needs a router with a gate, {' or '.join(LEARNED)}, got {router}")
     return router, adapter or "none"

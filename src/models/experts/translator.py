@@ -104,6 +104,7 @@ class Translator(SavedEstimator):
             how = self._training(self.epochs, self.updates, self.learning_rate, self.warmup)
             learned, held_out = split(pairs_in(pairs), share, seed=seed)
             tasks = tasks_of(learned)
+            self._architecture(1, len(tasks))  # what it refuses is said before a vocabulary is learned
             texts = [text for pair in learned for text in (pair.text, pair.translation)]
             space = yes_or_no("prefix_space", self.prefix_space)
             vocabulary = vocabulary_of(

@@ -125,7 +125,7 @@ def vocabulary_of(
     if found.size < PIECES:
         warnings.warn(
             f"the texts allow {found.size} pieces of a vocabulary, so these are taken and not {PIECES}; "
-            f"of these texts pieces={found.size} does so without this warning; others may allow fewer, and refuse it",
+            f"pieces={found.size} asks for as many without this warning, and is an error with texts that allow fewer",
             stacklevel=stacklevel,
         )
     return found

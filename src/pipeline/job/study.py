@@ -23,7 +23,7 @@ from pipeline.job.naming import short_name, words_varied
 from pipeline.job.shared import one_at_a_time, shared_stage
 from pipeline.settings.job import Job
 from pipeline.settings.schema import CommonConfig
-from pipeline.tracking.run import Run, where_to_look
+from pipeline.tracking.run import LOWERED, Run, where_to_look
 from pipeline.tracking.run_request import RunRequest
 from pipeline.tracking.session import finished_before, open_run
 
@@ -129,6 +129,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
         "hydra.overrides": " ".join(job.overrides),
         GIVEN: json.dumps(given(job.overrides)),
         "job": str(job.number),
+        **({LOWERED: json.dumps(job.lowered)} if job.lowered else {}),
     }
     name = f"{STAND_IN}{name}" if data.stand_in else name
     where = settings.tracking.experiment or group or experiment
@@ -164,7 +165,7 @@ def study(
                 begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
             yield begun
     if begun.full:
-        print(where_to_look(begun.run, begun.title, limited=settings.size.limits))
+        print(where_to_look(begun.run, begun.title, limited=settings.size.limits, lowered=job.lowered))
 
 
 def said_before(request: RunRequest, name: str) -> str:

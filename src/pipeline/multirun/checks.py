@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.arms import arm_of, plain, swept_values, typed_values
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
-from pipeline.settings.choices import choices_of, data_of_contender, section_of_choice
+from pipeline.settings.choices import choices_of, data_of_contender, groups_in, section_of_choice
 from pipeline.settings.fields import check_rules, rules
+from pipeline.settings.messages import nothing_to_replace
 from pipeline.settings.nearest import no_such_choice
 from pipeline.settings.own_table import SECTIONS, refuse_missing_file
 from pipeline.systems.registry import system
@@ -152,6 +154,19 @@ def check_choices(values: Mapping[str, list[str]]) -> None:
             raise PipelineError(no_such_choice(key, unknown[0], options))
 
 
+def check_replaced(config: DictConfig) -> None:
+    """Raises PipelineError for a swept choice of a group in which the defaults choose nothing, typed without +; Hydra
+    would refuse it job by job. Where what is swept may add the group, the jobs tell."""
+    typed, chosen = list(config.hydra.overrides.task), config.hydra.runtime.choices
+    swept = [own for own in OverridesParser.create().parse_overrides(typed) if own.is_discrete_sweep()]
+    if any(own.key_or_group in ("experiment", "recipe") for own in swept):
+        return
+    for own in swept:
+        group, line = own.key_or_group, str(own.input_line)
+        if not line.startswith(("+", "~")) and group not in chosen and (choices_of(group) or groups_in(group)):
+            raise PipelineError(nothing_to_replace(group, f"+{line}", typed))
+
+
 def jobs_are_here(config: DictConfig) -> bool:
     """Returns whether the jobs of a multirun are processes of this machine that end with it; those of a cluster go
     on."""
@@ -188,6 +203,7 @@ def check_sweep(config: DictConfig) -> None:
         return
     values = planned(config)
     check_choices(values)
+    check_replaced(config)
     check_file(config, values)
     check_register(config, values)
     comparison = system(config.recipe).comparison

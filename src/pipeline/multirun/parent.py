@@ -21,6 +21,7 @@ from pipeline.host.locks import file_lock
 from pipeline.host.process import command_line
 from pipeline.multirun.best import NotRegistered, best_child, best_in_words, by_data, keep_best, log_best
 from pipeline.multirun.checks import planned
+from pipeline.multirun.last_lines import counts_in_words, failed_among, had_limits, lowered_in, stopped_before_end
 from pipeline.multirun.sweep_mark import sweep_mark
 from pipeline.multirun.trials import trial_table
 from pipeline.settings.own_table import name_of_table
@@ -141,13 +142,13 @@ def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_he
         children = children_of(run.client, run)
         finished = [child for child in children if child.info.status == "FINISHED"]
         pruned = [child for child in children if PRUNED in child.data.tags]
-        failed = len(children) - len(finished) - len(pruned)
-        run.tags({"jobs": str(len(children)), "jobs.failed": str(failed), "jobs.pruned": str(len(pruned))})
+        failed = str(len(failed_among(children)))
+        run.tags({"jobs": str(len(children)), "jobs.failed": failed, "jobs.pruned": str(len(pruned))})
         run.tags({"jobs.stopped": str(len(stopped_before_end(children)))})
         done = not finished or summarised(run, finished, compare, register, status)
         if done and finished and compare.figure == "trials":
             log_trials(run, [*finished, *pruned, *(child for child in children if child.info.status == "FAILED")])
-        print(ending(run, children, finished, failed) if children else "no job began")
+        print(ending(run, children, whole=status == "FINISHED") if children else "no job began")
     except BaseException as end:
         close_after_error(run, end)
         raise
@@ -259,11 +260,6 @@ def log_summary(run: Run, children: list[MlflowRun], compare: Any, comparison: C
     print(f"\n{name}\n\n{aligned(summary.text)}\n")
 
 
-def stopped_before_end(children: list[MlflowRun]) -> list[MlflowRun]:
-    """Returns the jobs that were stopped. Pruned jobs have ended and are not among them."""
-    return [child for child in children if child.info.status == "KILLED" and PRUNED not in child.data.tags]
-
-
 def log_trials(run: Run, children: list[MlflowRun]) -> None:
     """Logs the table of all trials that ended, pruned and failed ones among them, as trials.csv."""
     finished = [child for child in children if child.info.status == "FINISHED"]
@@ -273,24 +269,15 @@ def log_trials(run: Run, children: list[MlflowRun]) -> None:
         run.table(trial_table([c for c in children if c.info.run_id not in others], comparison), "trials.csv")
 
 
-def had_limits(children: list[MlflowRun]) -> bool:
-    """Returns whether `size` had any limit in one of the jobs."""
-    limits = [value for job in children for key, value in job.data.params.items() if key.startswith("size.")]
-    return any(limit != "None" for limit in limits)
-
-
-def ending(run: Run, children: list[MlflowRun], finished: list[MlflowRun], failed: int) -> str:
-    """Returns the last lines of a multirun: its jobs, the best of them, its name and where to look."""
+def ending(run: Run, children: list[MlflowRun], *, whole: bool) -> str:
+    """Returns the last lines of a multirun: its jobs, the best of them, its name and where to look. whole: it came to
+    its end."""
     own = run.client.get_run(run.id)
-    name, wanted = str(own.info.run_name), int(own.data.tags.get("jobs.planned", 0))
+    finished = [child for child in children if child.info.status == "FINISHED"]
     comparison = comparison_of(finished)
     compared = [child for child in finished if is_compared(child, comparison)]
-    pruned = len(children) - len(finished) - failed
-    stopped = len(stopped_before_end(children))
-    counts = {"stopped": stopped, "pruned": pruned}
-    said = "".join(f", {number} {what}" for what, number in counts.items() if number)
-    of = f" of {wanted}" if len(children) < wanted else ""
-    noun = "job" if len(children) == 1 and not of else "jobs"
-    words = f"{len(children)}{of} {noun}, {failed - stopped} failed{said}"
+    words = counts_in_words(children, int(own.data.tags.get("jobs.planned", 0)), whole=whole)
     best = [best_in_words(run.client, compared, comparison)] if compared and comparison is not None else []
-    return "\n".join([words, *best, where_to_look(run, name, limited=had_limits(children))])
+    limited, lowered = had_limits(children), lowered_in(children)
+    look = where_to_look(run, str(own.info.run_name), limited=limited, lowered=lowered)
+    return "\n".join([words, *best, look])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -44,7 +45,24 @@ def recipe_of(arguments: Sequence[str]) -> str | None:
 
 def recipe_in(file: Path) -> str | None:
     """Returns the recipe that the defaults of a file of conf/ name; None where they name none."""
-    listed = (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("defaults", ())
-    named = [entry[key] for entry in listed if isinstance(entry, dict) for key in entry
+    named = [entry[key] for entry in listed_in(file) if isinstance(entry, dict) for key in entry
              if key in ("recipe", "override /recipe")]  # fmt: skip
     return named[-1] if named else None
+
+
+def experiments_with(group: str, arguments: Sequence[str]) -> list[str]:
+    """Returns the experiments that choose in a config group which the defaults leave out, and that run the same recipe
+    as a command line."""
+    otherwise, asked = recipe_in(conf_folder() / "config.yaml"), recipe_of(arguments)
+    files = sorted(file for folder in config_folders(arguments) for file in (folder / "experiment").glob("*.yaml"))
+    return [file.stem for file in files if adds(file, group) and (recipe_in(file) or otherwise) == asked]
+
+
+def adds(file: Path, group: str) -> bool:
+    """Returns whether the defaults of a file of conf/ choose in a group, and do not just replace a choice."""
+    return any(isinstance(entry, dict) and {group, f"/{group}"} & entry.keys() for entry in listed_in(file))
+
+
+def listed_in(file: Path) -> Sequence[Any]:
+    """Returns the list of defaults of a file of conf/."""
+    return (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("defaults", ())

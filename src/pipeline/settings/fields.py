@@ -162,12 +162,40 @@ def check_rules(config: DictConfig, *, section: str = "") -> None:
                 rule.check(place, OmegaConf.select(config, place))
 
 
-def apply_caps(config: DictConfig) -> None:
-    """Lowers what exceeds the limits of `size`. This is done after composition, so that the limit wins over an
-    experiment."""
+def capped(config: DictConfig) -> Iterator[tuple[str, Any, Any]]:
+    """Yields each setting that has a limit in `size` and that the limit may change: dotted key, value and the value as
+    `Rule.lowered` gives it."""
     for key, rule in rules(config).items():
         for place in places(config, key) if rule.cap is not None else ():
             value = OmegaConf.select(config, place)
             lowered = rule.lowered(value, config.size)
             if lowered is not value:
-                OmegaConf.update(config, place, lowered)
+                yield place, value, lowered
+
+
+def apply_caps(config: DictConfig) -> None:
+    """Lowers what exceeds the limits of `size`. This is done after composition, so that the limit wins over an
+    experiment."""
+    for place, _, lowered in capped(config):
+        OmegaConf.update(config, place, lowered)
+
+
+def lowered_in_words(config: DictConfig) -> tuple[str, ...]:
+    """Returns the settings that `size` lowers, as "features.count 16 → 10". A configuration whose caps were applied has
+    none."""
+    return tuple(
+        f"{place} {in_words(value)} → {in_words(lowered)}"
+        for place, value, lowered in capped(config)
+        if set(listed(value)) != set(listed(lowered))
+    )
+
+
+def listed(value: Any) -> list[Any]:
+    """Returns a list of the settings as it is, and any other value in a list."""
+    return list(value) if OmegaConf.is_list(value) or isinstance(value, list) else [value]
+
+
+def in_words(value: Any) -> str:
+    """Returns a value as a person types it, a list with its brackets."""
+    one = not (OmegaConf.is_list(value) or isinstance(value, list))
+    return str(value) if one else f"[{','.join(map(str, value))}]"

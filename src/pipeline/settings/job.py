@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from pipeline.host.errors import PipelineError
 from pipeline.settings.choices import data_of_contender
+from pipeline.settings.fields import lowered_in_words
 
 STARTED_ONCE_MORE = ("SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT")
 
@@ -22,7 +23,7 @@ class Job:
     0, or the place in a multirun. label: ends the run's name.
 
     requeued: Slurm took the job's node away and has started the job once more, or torchrun has after a process failed,
-    so that the job goes on with what it left.
+    so that the job goes on with what it left. lowered: the settings that `size` lowers, in words.
     """
 
     choices: dict[str, Any]
@@ -31,6 +32,7 @@ class Job:
     multirun: bool
     requeued: bool = False
     label: str = ""
+    lowered: tuple[str, ...] = ()
 
     @classmethod
     def current(cls) -> Job:
@@ -43,6 +45,11 @@ class Job:
             multirun=hydra.mode == RunMode.MULTIRUN,
             requeued=any(int(os.environ.get(name, "0")) > 0 for name in STARTED_ONCE_MORE),
         )
+
+    def with_limits(self, config: DictConfig) -> Job:
+        """Returns the job with what `size` lowers in its configuration. This is asked before the settings are checked,
+        since the check lowers them."""
+        return replace(self, lowered=lowered_in_words(config))
 
 
 def own_configuration() -> list[str]:

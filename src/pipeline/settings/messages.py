@@ -6,12 +6,13 @@ import dis
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.passwords import masked
+from pipeline.settings.command_line import experiments_with, typed_choice
 from pipeline.settings.nearest import no_such_choice
 
 UNKNOWN_CHOICE = re.compile(
@@ -35,6 +36,7 @@ OURS, OF_NUMBERS = {"data", "models", "pipeline"}, {"numpy", "scipy", "torch"}
 PLAIN = re.compile(r"(?!(?:true|false|null|nan|inf)$)[a-z_][\w-]*", re.IGNORECASE)  # else a setting needs quotes
 NO_WORD, BACKSLASHED = re.compile(r"[\\()\[\]{}:=, \t]"), r"\\\g<0>"  # what has a meaning in a key
 WHERE = "HYDRA_FULL_ERROR=1 shows where"
+MOST_NAMED = 3  # experiments
 NO_LIST = re.compile(r"Invalid value assigned: \w+ is not a ListConfig, list or tuple")
 NO_VALUE = re.compile(r"field '\w+' is not Optional")
 
@@ -86,11 +88,20 @@ def several_values(text: str) -> str | None:
     return f"{match['given']} has a comma; add -m to run a job for each value, or quote a single one: {quoted}"
 
 
+def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
+    """Says how a choice of a group that the defaults leave out is typed. typed: the choice with + before it. arguments:
+    the command line; an experiment of its recipe that has the group is named, up to three."""
+    having = experiments_with(group, arguments) if typed_choice("experiment", arguments) is None else []
+    named = " or ".join(f"+experiment={name}" for name in having) if len(having) <= MOST_NAMED else ""
+    there = f" ({named} has one)" if named else ""
+    return f"{group} has no choice here to replace{there}, so put + before it to add one: {typed}"
+
+
 def plus_mistaken(text: str) -> str | None:
     """Says how a choice is typed where the text is Hydra's message about a group that needs + before it, since the
     defaults leave it out, or that takes none, since they have it. Returns None for any other text."""
     if lacking := NO_DEFAULT.search(text):
-        return f"{lacking['group']} has no choice here to replace, so put + before it to add one: {lacking['typed']}"
+        return nothing_to_replace(lacking["group"], lacking["typed"], sys.argv[1:])
     if repeated := TWICE.search(text):
         group = repeated["group"]
         typed = next((word[1:] for word in sys.argv[1:] if word.startswith(f"+{group}=")), f"{group}=…")

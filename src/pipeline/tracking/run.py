@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 PARAMETERS_PER_BATCH = 100
 LONGEST_PARAMETER = 6000
 LONGEST_TAG = 8000
-LIMITED = "size: it has limits, so the numbers of this run may not say how good a model is\n"
+LIMITED = "size: it has limits, so the numbers of this run may not say how good a model is"
+LOWERED = "size.lowered"  # tag of a run: a list, in JSON, of the settings that `size` lowered, in words
 DESCRIPTION = "description.md"
 CUT = f"\n\n… cut here; the whole text is the artifact {DESCRIPTION}"
 
@@ -174,9 +175,10 @@ def keeps_models(tracking: Any) -> bool:
     return tracking.enabled and str(tracking.log_model).lower() != "false"
 
 
-def where_to_look(run: Run, name: str, *, limited: bool) -> str:
-    """Returns the closing lines of a run on the terminal. limited: whether `size` had any limit."""
-    said = LIMITED if limited else ""
+def where_to_look(run: Run, name: str, *, limited: bool, lowered: Sequence[str] = ()) -> str:
+    """Returns the closing lines of a run on the terminal. limited: whether `size` had any limit. lowered: the settings
+    that it lowered, in words."""
+    said = f"{LIMITED}{'; it lowered ' if lowered else ''}{', '.join(lowered)}\n" if limited else ""
     if not run.tracked:
         return f"{said}tracking=off: nothing was kept"
     store = masked(str(run.client.tracking_uri))

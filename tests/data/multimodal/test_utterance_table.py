@@ -239,3 +239,9 @@ def test_a_file_that_is_not_there_is_named() -> None:
         load_utterances()
     with pytest.raises(DataError, match="there is no such file"):
         load_utterances(path="nowhere.csv")
+
+
+def test_of_a_table_without_labels_that_alone_is_said(load: Load) -> None:
+    """Warnings are errors here, so that one about the other columns would come first."""
+    with pytest.raises(DataError, match=r"mine\.csv: no column 'label'; there are text, score"):
+        load(texts().rename(columns={"label": "score"}))

@@ -236,7 +236,10 @@ def test_pairs_that_are_none_are_refused_in_one_line(row: tuple[Any, ...], reaso
     ("changed", "reason"),
     [
         ({"arm": "token+shared"}, "adapter shared needs at least 3 tasks"),
-        ({"arm": "tokens"}, "router must be one of dense"),
+        (
+            {"arm": "tokens"},
+            "an arm is ROUTER or ROUTER.ADAPTER, as token.static, and 'tokens' is none; ROUTER is",
+        ),
         ({"pieces": 20}, "pieces must be at least"),
         ({"longest": 4}, "16 of the 16 pairs to learn from have more than longest=4 tokens"),
         ({"heads": 3}, "width must be even and a multiple of heads"),
@@ -245,6 +248,18 @@ def test_pairs_that_are_none_are_refused_in_one_line(row: tuple[Any, ...], reaso
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(changed: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Translator(**QUICK | changed).fit(pairs())
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [({"arm": "tokens"}, "an arm is"), ({"arm": "token+shared"}, "3 tasks"), ({"heads": 3}, "multiple of heads")],
+)
+def test_a_network_that_cannot_be_is_refused_before_a_vocabulary_is_learned(
+    changed: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.experts.translator.vocabulary_of", lambda *_, **__: pytest.fail("it was learned"))
     with pytest.raises(ValueError, match=reason):
         Translator(**QUICK | changed).fit(pairs())
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from mlflow.tracking import MlflowClient
 
 from models.numerics.ridge import factor_ridge
 from pipeline.host.errors import said_of
@@ -85,3 +86,20 @@ def test_a_comma_without_a_multirun_is_told_how_it_is_typed(run_pipeline: Callab
         "error: data.path=a.csv,b.csv has a comma; add -m to run a job for each value, or quote a single one: "
         "'data.path=\"a.csv,b.csv\"'"
     )
+
+
+def test_the_experiments_that_have_a_group_are_named_where_they_are_few(run_pipeline: Callable) -> None:
+    said = "(+experiment=ssgp has one), so put + before it to add one: +contender=ssgp/iid"
+    assert run_pipeline("recipe=ssgp", "contender=ssgp/iid").error.endswith(said)
+    assert "has one)" not in run_pipeline("contender=pca").error  # seven experiments of the PSRNN have a contender
+
+
+def test_a_swept_choice_without_its_plus_is_refused_before_the_parent_is_made(
+    run_pipeline: Callable, client: MlflowClient
+) -> None:
+    result = run_pipeline("-m", "recipe=ssgp", "size=tiny", "contender=ssgp/iid,ridge")
+    assert result.error == (
+        "error: contender has no choice here to replace (+experiment=ssgp has one), so put + before it to add one: "
+        "+contender=ssgp/iid,ridge"
+    )
+    assert client.search_runs([each.experiment_id for each in client.search_experiments()]) == []

@@ -24,7 +24,7 @@ from pipeline.systems.mctn.labels import idle
 from pipeline.systems.mctn.load import Prepared, prepared
 from pipeline.systems.mctn.pictures import log_pictures, log_predictions
 from pipeline.systems.mctn.report import log_baseline, log_network, log_samples, score_report
-from pipeline.systems.mctn.roles import Roles, roles_of
+from pipeline.systems.mctn.roles import Roles, arms_advised, roles_of
 from pipeline.systems.mctn.scores import error_of
 
 
@@ -44,6 +44,7 @@ def load(settings: MctnConfig) -> Loaded:
     if not isinstance(data, Utterances):
         raise PipelineError("recipe=mctn takes utterances; choose data=utterances (your own), mosi, mmmo or cycles")
     with of_section("data"):
+        data.check_modalities((*roles.sources, *roles.targets), advice=arms_advised(data, settings.mctn.arm))
         data.check_roles(roles.sources, roles.targets)
         data.check_sources(roles.needed)
     data = data.shortened(samples=settings.size.sequences, steps=settings.size.steps)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from models.mctn.arms import MODALITIES, Plan, plan_of
+from data.utterances import Utterances
+from models.mctn.arms import ARMS, MODALITIES, Plan, plan_of
 from models.mctn.baselines import NAMES, reads
 
 
@@ -41,3 +43,24 @@ def roles_of(arm: str) -> Roles:
     plan = plan_of(arm)
     names = [MODALITIES[letter] for letter in plan.letters]
     return Roles(tuple(names[: len(plan.read)]), tuple(names[len(plan.read) :]), plan)
+
+
+def arms_advised(data: Utterances, arm: str) -> str:
+    """Returns the advice where the data lack a modality of an arm: up to three arms of which they have all, as they are
+    typed. These are of the same kind, as `cyclic`, where there is one, else of the kind without translation.
+
+    An arm that reads features which were trained on labels is left out, unless the data allow these.
+    """
+    barred = frozenset[str]() if data.allow_contaminated else data.contaminated
+    fit = [other for other in ARMS if fits(roles_of(other), data.modalities, barred)]
+    kinds = (arm.partition("-")[0], "none")
+    own = next(filter(None, ([other for other in fit if other.partition("-")[0] == kind] for kind in kinds)), [])
+    if not own:
+        return "choose other data"
+    *first, last = own[:3]
+    return f"give mctn.arm={', '.join(first)}{' or ' if first else ''}{last}, or choose other data"
+
+
+def fits(roles: Roles, there: Sequence[str], barred: Collection[str]) -> bool:
+    """Returns whether data have all modalities of an arm and it reads none of those that are barred."""
+    return {*roles.sources, *roles.targets} <= {*there} and not {*roles.sources} & {*barred}

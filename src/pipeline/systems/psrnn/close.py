@@ -51,5 +51,5 @@ def close(
     printed = report.printed(study.title, evaluation, said)
     if forecaster.history:
         printed += f"wants {forecaster.history} rows of history; with fewer a simpler forecast stands in for its own\n"
-    printed += "\n" + where_to_look(run, study.title, limited=settings.size.limits)
+    printed += "\n" + where_to_look(run, study.title, limited=settings.size.limits, lowered=job.lowered)
     return printed if uri is None else f"{printed}\n{how_to_predict(uri, reading(job.overrides))}"

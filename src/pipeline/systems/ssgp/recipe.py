@@ -135,6 +135,12 @@ def stages(settings: SsgpConfig, job: Job, chosen: Chosen, loaded: Loaded, here:
     return validation
 
 
+def rows_in_words(rows: int, there: int, most: int | None) -> str:
+    """Returns how many training rows a run learns from, and how many `size.steps` leaves out. there: rows of the
+    training part. most: the limit."""
+    return f"{rows} training rows" + (f"; size.steps={most} leaves out {there - rows}" if rows < there else "")
+
+
 def train(settings: SsgpConfig, job: Job) -> float:
     """Runs the whole recipe, and returns the validation RMSE of the point of the curve that is kept."""
     refuse_several("recipe=ssgp")
@@ -145,6 +151,6 @@ def train(settings: SsgpConfig, job: Job) -> float:
         dtype: torch.dtype = DTYPES[settings.dtype]
         standardised = standardised_points(points, rows=settings.size.steps, dtype=dtype, device=device)
     rows = len(standardised.train.targets)
-    tqdm.write(f"{points.name}: {rows} training rows")
+    tqdm.write(f"{points.name}: {rows_in_words(rows, len(points.train), settings.size.steps)}")
     with study(settings, job, points, device, clock, names_of_run(settings, job, chosen.model, points, rows)) as here:
         return stages(settings, job, chosen, Loaded(points, standardised), here)

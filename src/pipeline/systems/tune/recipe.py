@@ -153,7 +153,8 @@ def composed(job: Job, more: Iterable[str]) -> tuple[TuneConfig, Job]:
     with open_dict(config):
         made = config.pop("hydra").runtime.choices
     choices = {group: made.get(group, choice) for group, choice in job.choices.items()}
-    return checked(config), replace(job, overrides=overrides, choices=choices)
+    told = replace(job, overrides=overrides, choices=choices).with_limits(config)
+    return checked(config), told
 
 
 def settings_of_draws(here: optuna.Trial, settings: TuneConfig, job: Job) -> tuple[TuneConfig, Job]:

@@ -182,7 +182,7 @@ def check_served(app, found: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("experts.arm=tokens",), "experts.arm=tokens: router must be one of dense, dense_wide"),
+        (("experts.arm=tokens",), "experts.arm=tokens: an arm is ROUTER or ROUTER+ADAPTER, as token+static"),
         (("experts.arm=hash+shared",), "experts.arm=hash+shared: adapter shared needs a router with a gate"),
         (("fit.schedule=cosinus",), "fit.schedule=cosinus"),
         (("experts.top=5",), "experts: top must be 1 to count, got 5 of 4 experts"),

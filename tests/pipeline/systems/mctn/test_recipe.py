@@ -276,6 +276,7 @@ def test_steps_of_classes_are_served_from_rows_of_samples(run_pipeline: Callable
         (("mctn.missing=t",), "mctn.missing=t leaves mctn.arm=cyclic-t-a nothing to read"),
         (("mctn.arm=median", "tracking.register=mine"), "mctn.arm=median is a simple baseline, which is not kept"),
         (("data=mmmo", "data.source=stand_in", "mctn.arm=none-t"), "error: data: mmmo: no modality text (text_train"),
+        (("data=mmmo", "data.source=stand_in", "mctn.arm=cyclic-t-a"), "give mctn.arm=cyclic-v-a, or choose"),
         (("data=mocap",), "gives sequences; recipe=mctn takes utterances: choose data="),
         (("device=cuda",), "device=cuda: recipe=mctn computes on the CPU"),
         (("fit.epoch=3",), "did you mean fit.epochs?"),
@@ -300,3 +301,11 @@ def test_sources_that_were_trained_on_labels_are_allowed_by_a_setting(run_pipeli
     assert (
         f"mctn.bar=word_vectors stands beside nothing: {said} data.allow_contaminated=true" in result.out + result.err
     )
+
+
+def test_of_texts_alone_the_arm_that_takes_them_is_named(run_pipeline: Callable, tmp_path) -> None:
+    path = tmp_path / "films.csv"
+    path.write_text("text,label\n" + "".join(f"good film {i},{i % 3 - 1}\n" for i in range(20)), encoding="utf-8")
+    typed = ("recipe=mctn", "data=utterances", f"data.path={path}", "size=tiny", "tracking=off")
+    said = "error: data: films: no modality audio (there is text); give mctn.arm=none-t, or choose other data"
+    assert run_pipeline(*typed).error == said

@@ -69,6 +69,7 @@ def test_the_jobs_come_to_what_one_after_the_other_comes_to(run_pipeline, client
         "ssgp/orthogonal",
     ]
     assert "ridge-seed1 comes to the same as STAND-IN-ssgp-abalone-ridge-seed0, which has finished" in result.out
+    assert "6 jobs: 5 run, 1 not run as they would repeat those; 0 failed" in result.out
     curves = table(parent, "curves.csv")
     expected = curves_one_after_the_other()
     pd.testing.assert_frame_equal(curves[list(expected)], expected, check_exact=True)
