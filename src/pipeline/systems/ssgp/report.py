@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from models.ssgp.method import MODELS
+from models.ssgp.method import MODELS, Linear
 from pipeline.compare import statistics
 from pipeline.compare.markdown import markdown_table
 from pipeline.plotting import Grid, colour, curve, legend_beside, new_panels, whole_ticks
@@ -27,6 +27,7 @@ CLAIMS = (  # challenger, baseline; those of samplers are made by `pairs_of`
     ("revisited/iid", "pca/iid"),
     ("revisited/iid", "vae_ridge"),
 )
+RIDGE = Linear.name  # what each arm is compared with where no autoencoder ran
 FRONT = ["arm", "p", "seed", "seeded"]
 SCORES = ("rmse", "nlpd")
 CURVES = ("ssgp/iid", "ssgp/orthogonal", "spectrum/iid", "revisited/iid", "rff/iid")
@@ -88,11 +89,18 @@ def jobs_of(chosen: Any, score: str, points: DataSet) -> pd.DataFrame:
 
 def pairs_of(arms: Sequence[str]) -> list[tuple[str, str]]:
     """Returns pairs of a challenger and a baseline that both ran: a model that changes an SSGP against the SSGP, a
-    sampler against iid, and those of `CLAIMS`."""
+    sampler against iid, those of `CLAIMS`, and every arm against ridge regression (`pairs_with_ridge`)."""
     drawn = [arm.split("/") for arm in arms if "/" in arm]
     done = [(f"{model}/{sampler}", f"ssgp/{sampler}") for model, sampler in drawn if MODELS[model].changes_ssgp]
     samplers = [(f"ssgp/{sampler}", "ssgp/iid") for model, sampler in drawn if model == "ssgp" and sampler != "iid"]
-    return [pair for pair in (*done, *samplers, *CLAIMS) if set(pair) <= set(arms)]
+    return [pair for pair in (*done, *samplers, *CLAIMS, *pairs_with_ridge(arms)) if set(pair) <= set(arms)]
+
+
+def pairs_with_ridge(arms: Sequence[str]) -> list[tuple[str, str]]:
+    """Returns a pair of each other arm with ridge regression. There is none where an arm has an autoencoder: that is
+    the thesis's comparison, whose claims are fixed."""
+    thesis = any(MODELS[arm.partition("/")[0]].inputs == "autoencoder" for arm in arms)
+    return [] if thesis else [(arm, RIDGE) for arm in arms if arm != RIDGE]
 
 
 def claims_of(chosen: Any, points: DataSet) -> tuple[Any, pd.DataFrame]:
@@ -101,7 +109,7 @@ def claims_of(chosen: Any, points: DataSet) -> tuple[Any, pd.DataFrame]:
     pairs, verdicts = [], []
     for challenger, baseline in pairs_of(list(dict.fromkeys(chosen["arm"]))):
         for score in SCORES:
-            jobs = jobs_of(chosen, score, points)
+            jobs = jobs_of(chosen[chosen["arm"].isin([challenger, baseline])], score, points)
             table = statistics.paired(jobs, baseline=baseline, challenger=challenger)
             names = {"challenger": challenger, "baseline": baseline, "score": score}
             pairs.append(table.assign(**names).rename(columns={"p": "p_value"}).rename(columns={"count": "p"}))

@@ -80,6 +80,9 @@ def test_the_jobs_come_to_what_one_after_the_other_comes_to(run_pipeline, client
     chosen = curves[curves["chosen"]]
     assert means["rmse"].tolist() == chosen.groupby("arm", sort=False)["test_rmse"].mean().tolist()
     assert set(table(parent, "claims.csv")["verdict"]) == {"no claim (stand-in data)"}
+    paired = table(parent, "paired.csv")
+    beside = paired[(paired["baseline"] == "ridge") & (paired["score"] == "rmse")]
+    assert beside[["challenger", "p", "pairs"]].to_numpy().tolist() == [["ssgp/iid", 10, 2], ["ssgp/orthogonal", 10, 2]]
     tables = {"jobs.csv", "curves.csv", "means.csv", "paired.csv", "claims.csv"}
     assert {item.path for item in client.list_artifacts(parent.info.run_id)} >= {*tables, "figures"}
     text = mlflow.artifacts.load_text(f"{parent.info.artifact_uri}/figures/rmse.svg")

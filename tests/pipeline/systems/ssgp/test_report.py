@@ -21,6 +21,32 @@ def test_pairs_are_those_whose_arms_both_ran() -> None:
     ]
 
 
+def test_every_arm_is_compared_with_ridge_where_no_autoencoder_ran() -> None:
+    assert pairs_of(["ssgp/iid", "spectrum/iid", "full_gp", "ridge"]) == [
+        ("spectrum/iid", "ssgp/iid"),
+        ("ssgp/iid", "full_gp"),
+        ("ssgp/iid", "ridge"),
+        ("spectrum/iid", "ridge"),
+        ("full_gp", "ridge"),
+    ]
+    assert pairs_of(["ssgp/iid", "vae_ridge", "ridge"]) == []
+
+
+def test_ridge_ran_once_and_is_paired_with_every_seed() -> None:
+    """A row a score and count; two arms without frequencies have one row, whatever the counts of other arms are."""
+    chosen = pd.DataFrame(
+        [*fitted("ssgp/iid", 7, seeded=True), *fitted("full_gp", 1, seeded=False), *fitted("ridge", 1, seeded=False)]
+    )
+    chosen.loc[chosen["arm"] == "ridge", ["p", "test_rmse", "test_nlpd"]] = (0, 8.0, 9.0)
+    paired, claims = claims_of(chosen, DataSet("own", "price", False))
+    rows = paired[(paired["baseline"] == "ridge") & (paired["score"] == "rmse")].set_index("challenger")
+    assert rows[["p", "pairs"]].to_numpy().tolist() == [[8, 7], [0, 1]]
+    logs = [math.log((1.0 + seed) / 8.0) for seed in range(7)]
+    assert rows.loc["ssgp/iid", "ratio"] == pytest.approx(math.exp(sum(logs) / 7))
+    own = claims[(claims["claim"] == "ssgp/iid ahead of ridge") & (claims["score"] == "rmse")]
+    assert own[["counts", "better", "verdict"]].to_numpy().tolist() == [[1, 1, "holds"]]
+
+
 def test_curves_go_as_far_as_all_seeds_and_means_say_what_was_kept() -> None:
     """Seed 1 ended after iteration 10; seed 0 was best untrained."""
     nlpd = {(0, 0): 1.0, (0, 10): 2.0, (0, 20): 3.0, (1, 0): 2.0, (1, 10): 1.0}
