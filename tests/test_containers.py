@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -62,6 +63,34 @@ def test_base_and_packages_are_pinned(compose: dict[str, Any]) -> None:
     assert images
     assert all(re.fullmatch(digest, image) for image in images)
     assert re.search(r"^ENV .*PIP_CONSTRAINT=/constraints.txt", DOCKERFILE, re.M)
+
+
+def test_images_have_the_extras_that_recipes_need_all_of_them_pinned() -> None:
+    wheel = stages()["wheel"]
+    extras, script = re.search(r'^ARG EXTRAS="(.*)"$', wheel, re.M), re.search(r'python -c "(.*)" >', wheel)
+    assert extras is not None
+    assert script is not None
+    said = subprocess.run(
+        [sys.executable, "-c", script[1]],
+        cwd=ROOT,
+        env={"EXTRAS": extras[1]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    wanted = said.stdout.splitlines()
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    added = [line for name in ("gp", "text") for line in own["optional-dependencies"][name]]
+    assert wanted == [*own["dependencies"], *added]
+    pinned = re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.M)
+    assert {re.split(r"[^\w.-]", line)[0].lower() for line in wanted} <= {name.lower() for name in pinned}
+
+
+def test_compose_builds_trainers_with_the_commit_that_it_is_given(compose: dict[str, Any]) -> None:
+    for name in ("trainer", "trainer-cuda"):
+        build = compose["services"][name]["build"]
+        assert build["args"] == {"COMMIT": "${COMMIT:-unknown}"}
+        assert re.search(r"^ARG COMMIT=unknown$", stages()[build["target"]], re.M)
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda", "server"])

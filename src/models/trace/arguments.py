@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -33,6 +33,14 @@ def check_whole(name: str, value: int, least: int) -> None:
         raise TypeError(f"{name}={shown(value)} is no whole number")
     if value < least:
         raise ValueError(f"{name}={value} must be at least {least}")
+
+
+def refuse_unknown(called: str, unknown: Collection[str]) -> None:
+    """Raises TypeError for arguments that the function `called` so does not take; for the name that estimators in
+    scikit-learn's manners have for a seed it names its own."""
+    for name in unknown:
+        way = "; give seed=0, or another whole number" if name == "random_state" else ""
+        raise TypeError(f"{called}() takes no argument {name}{way}")
 
 
 def check_budget_arguments(products: int | None, tolerance: float | None, seed: int) -> int:

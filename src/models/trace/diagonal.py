@@ -14,12 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from torch import Tensor
 
-from models.trace.arguments import AUTO, EXACT, budgets, check_budget_arguments, check_choice, until_sure
+from models.trace.arguments import (
+    AUTO,
+    EXACT,
+    budgets,
+    check_budget_arguments,
+    check_choice,
+    refuse_unknown,
+    until_sure,
+)
 from models.trace.asked import inner
 from models.trace.estimators import check_budget
 from models.trace.matrices import matrix_of
@@ -63,7 +71,13 @@ class DiagonalEstimate:
 
 
 def estimate_diagonal(
-    matrix: Any, *, method: str = AUTO, products: int | None = None, tolerance: float | None = None, seed: int = 0
+    matrix: Any,
+    *,
+    method: str = AUTO,
+    products: int | None = None,
+    tolerance: float | None = None,
+    seed: int = 0,
+    **unknown: Never,
 ) -> DiagonalEstimate:
     """Estimates the diagonal of a symmetric matrix from its products with random vectors of ±1.
 
@@ -78,6 +92,7 @@ def estimate_diagonal(
 
     Errors and warnings: as `estimate_trace`.
     """
+    refuse_unknown("estimate_diagonal", unknown)
     own = matrix_of(matrix)
     check_choice("method", method, (AUTO, *METHODS))
     most = check_budget_arguments(products, tolerance, seed)

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Never
 
 import torch
 
@@ -18,6 +18,7 @@ from models.trace.arguments import (
     check_budget_arguments,
     check_choice,
     check_whole,
+    refuse_unknown,
     short_of_steps,
     until_sure,
 )
@@ -76,6 +77,7 @@ def estimate_trace(
     products: int | None = None,
     tolerance: float | None = None,
     seed: int = 0,
+    **unknown: Never,
 ) -> TraceEstimate:
     """Estimates tr(A), or tr(f(A)), of a symmetric matrix from its products with random vectors.
 
@@ -111,6 +113,7 @@ def estimate_trace(
     symmetric, and for settings that make no sense. Warns where the tolerance is not reached, and where all eigenvalues
     of a dense matrix would have taken less time than its products.
     """
+    refuse_unknown("estimate_trace", unknown)
     if isinstance(function, tuple) and len(function) != 2:
         raise ValueError(f"function must be a name or a function, or one of them with its steps, got {shown(function)}")
     name, steps = function if isinstance(function, tuple) else (function, None)

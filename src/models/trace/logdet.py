@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Never
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from models.trace.arguments import (
     check_budget_arguments,
     check_whole,
     ends_exact,
+    refuse_unknown,
     short_of_steps,
     until_sure,
 )
@@ -47,10 +48,10 @@ SINGULAR = 4  # times ε√n: of rows scaled to a diagonal of 1, the rounding of
 class LogdetEstimate(OneNumber):
     """Holds an estimate of log det A and its standard error; in about 95 % of estimates it is within two of these.
 
-    products: how many with A were asked for. method: "lanczos", or "exact" by Cholesky's factor; the standard error is
-    then what the rounding of A makes of it. quadrature_error: how far more Lanczos steps would move the
-    estimate, as the last ones moved it. rounding_error: what the rounding of A may make of one by Lanczos steps. The
-    standard error includes both. terms: what an exact one sums.
+    products: how many with A were asked for, those of looks before an exact one too. method: "lanczos", or "exact" by
+    Cholesky's factor; the standard error is then what the rounding of A makes of it. quadrature_error: how far more
+    Lanczos steps would move the estimate, as the last ones moved it. rounding_error: what the rounding of A may make of
+    one by Lanczos steps. The standard error includes both. terms: what an exact one sums.
     """
 
     estimate: float
@@ -77,6 +78,7 @@ def estimate_logdet(
     tolerance: float | None = None,
     steps: int = STEPS,
     seed: int = 0,
+    **unknown: Never,
 ) -> LogdetEstimate:
     """Estimates log det A of a symmetric positive definite matrix by stochastic Lanczos quadrature.
 
@@ -96,6 +98,7 @@ def estimate_logdet(
     that no vector finds in so many steps goes unseen. So is one where A is singular to rounding.
     Other errors and warnings: as `estimate_trace`.
     """
+    refuse_unknown("estimate_logdet", unknown)
     own = matrix_of(matrix)
     check_whole("steps", steps, LEAST_STEPS)
     default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from models.trace.rounding import Entries, Rounding, entries_of
 from models.trace.scale import Rescaled, divided, exponent_of
 
 MOST_ROWS = 10**9  # a vector of so many numbers takes 8 GB
+RESHAPED = re.compile(r"cannot reshape array of size (\d+) into shape \((\d+),")  # how NumPy refuses a matvec
 KINDS = "a square array, sparse matrix, tensor or LinearOperator"
 
 
@@ -82,8 +84,25 @@ class Operator:
         try:
             return np.asarray(self.operator.matmat(columns))
         except Exception as error:  # whatever it is that a product of one's own raises
-            said = in_a_line(error)
-            raise OracleError(f"the operator fails at a product with {columns.shape}: {said}; mend it") from error
+            raise OracleError(fault_of(error, columns.shape)) from error
+
+
+def fault_of(error: Exception, shape: tuple[int, ...]) -> str:
+    """Returns what an operator's product with an array of this shape failed by, in a line."""
+    said = in_a_line(error)
+    if answered := RESHAPED.match(said):
+        found, rows = answered.groups()
+        return f"the operator's matvec answers a vector of {rows} numbers by {found}; let it return {rows}"
+    return f"the operator fails at a product with {shape}: {said}; mend it"
+
+
+def as_operator(matrix: Any) -> LinearOperator:
+    """Returns an object that has `matvec` and `shape` as an operator of scipy. Raises OracleError where its product,
+    which shows its type, fails."""
+    try:
+        return aslinearoperator(matrix)
+    except Exception as error:  # as of `Operator`
+        raise OracleError(fault_of(error, tuple(matrix.shape[-1:]))) from error
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -198,7 +217,7 @@ def matrix_of(matrix: Any) -> Matrix:
     if sp.issparse(matrix):
         return of_sparse(matrix, torch.device("cpu"))
     if hasattr(matrix, "matvec") and hasattr(matrix, "shape"):
-        return of_operator(aslinearoperator(matrix))
+        return of_operator(as_operator(matrix))
     if isinstance(matrix, np.ma.MaskedArray) and np.ma.is_masked(matrix):
         raise ValueError("the matrix has masked entries; fill them, or leave out their rows and columns")
     try:

@@ -29,6 +29,10 @@ class Parts(Protocol):
 class OneNumber:
     """Is what estimates of a trace and of log det A inherit: how sure they are, from their `Parts`."""
 
+    def __float__(self: Parts) -> float:
+        """Returns the estimate."""
+        return self.estimate
+
     @property
     def relative_error(self: Parts) -> float:
         """Returns the standard error over |estimate|; infinite for an estimate of 0 with an error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,24 @@ def test_pairs_are_learned_by_heart_and_a_language_more_leaves_them(fitted: Tran
     loaded = Translator.load(tmp_path / "after")
     assert loaded.translate(french, source="fr", target="en") == own.translate(french, source="fr", target="en")
     assert repr((loaded.get_params(), loaded.curve_)) == repr((own.get_params(), own.curve_))
+
+
+class Terminal(io.StringIO):
+    """Is a terminal that remembers what was written."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_language_more_shows_the_bar_of_a_fit(
+    fitted: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted.save(tmp_path / "before")
+    own = Translator.load(tmp_path / "before")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    own.add_language(pairs("fr"), epochs=2, updates=1, warmup=1)
+    assert "fit:   0%" in terminal.getvalue()
+    assert "2/2" in terminal.getvalue()
 
 
 def test_beam_acts_in_translation_as_it_is_set_there(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -334,6 +336,38 @@ def test_a_small_operator_is_checked_too() -> None:
     wrong = LinearOperator((5, 5), matvec=lambda x: x, matmat=lambda x: x[:, :1], dtype=float)
     with pytest.raises(OracleError, match=r"the operator answers \(5, 2\) by \(5, 1\); mend its matmat"):
         estimate_trace(wrong)
+
+
+class ThreeNumbers:
+    """Has a matvec that forgets most rows, and no type, so that scipy asks for a product to find it."""
+
+    shape = (5, 5)
+
+    def matvec(self, vector: np.ndarray) -> np.ndarray:
+        return np.asarray(vector).reshape(-1)[:3]
+
+
+def test_a_matvec_of_another_length_is_refused_by_its_lengths() -> None:
+    """Not in the words of NumPy, which cannot reshape what it answers."""
+    said = r"^the operator's matvec answers a vector of 5 numbers by 3; let it return 5$"
+    for wrong in (ThreeNumbers(), LinearOperator((5, 5), matvec=ThreeNumbers().matvec, dtype=float)):
+        with pytest.raises(OracleError, match=said):
+            estimate_trace(wrong)
+
+
+def test_an_estimate_is_a_number() -> None:
+    matrix = np.diag([1.0, 2.0, 3.0])
+    assert float(estimate_trace(matrix)) == pytest.approx(6.0)
+    assert float(estimate_logdet(matrix)) == pytest.approx(math.log(6.0))
+
+
+@pytest.mark.parametrize("estimate", [estimate_trace, estimate_logdet, estimate_diagonal])
+def test_the_seed_is_named_where_it_is_given_as_estimators_take_it(estimate: Callable[..., Any]) -> None:
+    name = estimate.__name__
+    with pytest.raises(TypeError, match=rf"^{name}\(\) takes no argument random_state; give seed=0, or another whole"):
+        estimate(np.eye(3), random_state=0)
+    with pytest.raises(TypeError, match=rf"^{name}\(\) takes no argument seeds$"):
+        estimate(np.eye(3), seeds=0)
 
 
 @pytest.mark.parametrize(

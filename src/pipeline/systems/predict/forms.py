@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from tqdm import tqdm
 
 from data.base import DataError
 from data.forms.images import Reading, content_of, read_image
-from models.forms.reader import CutWarning
+from models.forms.reader import LEAST_SCORE, CutWarning
 from models.forms.scale import ScaleWarning
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.others import refuse_others
@@ -170,7 +171,22 @@ def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, 
         words = f"text read on {len(found)} of {len(parts)} forms"
         return found, words + said_of_empty_ones(answered)
     words = f"{len(found)} boxes on {len(parts)} forms, {int((found['class'] == 'word').sum())} of them words"
-    return found, words + said_of_empty_ones(answered)
+    return found, words + said_of_empty_ones(answered) + ("" if len(found) else said_of_lower(model, settings))
+
+
+def said_of_lower(model: Any, settings: PredictConfig) -> str:
+    """Returns, for images on which no box was found, how many boxes have a lower score, and the setting that takes
+    them; nothing where there is none, or where no lower score can be asked for. The images are looked at anew."""
+    params = model.metadata.get_params_schema()
+    known = {own.name for own in params.params} if params else set()
+    if "least_score" not in known or (settings.least_score or 1.0) <= LEAST_SCORE:
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were said before
+        lower = answers(model, replace(settings, least_score=LEAST_SCORE), FORM).parts
+    count = sum(map(len, lower.values()))
+    least = "the model's least score" if settings.least_score is None else f"least_score={settings.least_score:g}"
+    return f"; {count} with a score below {least}: least_score={LEAST_SCORE:g} takes them" if count else ""
 
 
 def predicted_words(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, str]:

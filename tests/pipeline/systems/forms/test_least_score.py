@@ -13,7 +13,10 @@ import torch
 from data.form_images import Form, FormImages
 from models.forms.detect.boxes import Detections, Truth
 from models.forms.detect.detector import Detector
+from models.forms.reader import FormReader
 from models.forms.recognise.alphabet import Alphabet
+from pipeline.systems.forms.reading import report
+from pipeline.systems.forms.reading.scores import Reader, Sheet
 from pipeline.systems.forms.reading.stages import reader_of
 
 
@@ -37,13 +40,44 @@ class Unsure(Detector):
         return [Detections(boxes, torch.tensor([1, 1]), torch.tensor([0.95, 0.35]))]
 
 
+class Low(Unsure):
+    """Finds the same words, both with a score below 0.3."""
+
+    def detect(self, images: torch.Tensor, least_score: float = 0.05) -> list[Detections]:
+        (found,) = super().detect(images, least_score)
+        return [found._replace(scores=torch.tensor([0.25, 0.15]))]
+
+
 @pytest.mark.parametrize(("epochs", "least"), [(1, 0.4), (0, 0.05)])
 def test_texts_of_a_recogniser_that_is_not_trained_choose_no_least_score(epochs: int, least: float) -> None:
+    reader, _ = chosen(Unsure(), epochs)
+    assert reader.least_score == least
+
+
+def chosen(own: Detector, epochs: int) -> tuple[Reader, list[Sheet]]:
+    """What validation chooses on a form of two words, and what is read there."""
     boxes = np.array([[10, 10, 20, 20], [30, 10, 40, 20]], np.float32)
     form = Form(np.zeros((40, 80), np.uint8), boxes, np.array([1, 1]), ("a", "b"), np.array([0, 1]))
     data = SimpleNamespace(parts=dict.fromkeys(("train", "validation"), FormImages.of([form])))
     settings = SimpleNamespace(forms=SimpleNamespace(edges="found", most_shared=0.2), reader=None,
                                recognition=SimpleNamespace(epochs=epochs))  # fmt: skip
-    detector, recogniser = SimpleNamespace(model=Unsure()), SimpleNamespace(model=(Letters(), None))
-    reader, _ = reader_of(*cast("Any", (settings, data, detector, recogniser)))
-    assert reader.least_score == least
+    detector, recogniser = SimpleNamespace(model=own), SimpleNamespace(model=(Letters(), None))
+    return reader_of(*cast("Any", (settings, data, detector, recogniser)))
+
+
+def test_bad_texts_do_not_choose_a_score_that_no_box_has() -> None:
+    """Five wrong letters in each box are more than none at all, and with no box nothing is ever read."""
+    reader, sheets = chosen(Low(), 1)
+    assert reader.least_score == 0.05
+    assert len(sheets[0].read[""]) == 2
+
+
+def test_a_run_says_from_which_score_on_it_reads_and_what_lies_below() -> None:
+    _, (sheet,) = chosen(Low(), 1)
+    tested, reader = report.Tested("test", [sheet]), FormReader(Low(), Letters(), least_score=0.3)
+    front = "Boxes are read from a least score of 0.3 on, which validation chose. Average precision is over all boxes"
+    below = "On test no box has it, and 2 have a lower score: recipe=predict takes them with least_score=0.05."
+    assert report.said_of_least(reader, [tested]) == f"\n\n{front} from 0.05 on. {below}"
+    reader = FormReader(Low(), Letters(), least_score=0.2)
+    assert report.said_of_least(reader, [tested]).endswith("from 0.05 on.")
+    assert report.said_of_least(reader, [tested._replace(sheets=[sheet._replace(found=None)])]) == ""

@@ -206,6 +206,21 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
         predicted_forms(model, asked(tmp_path))
 
 
+def test_where_every_box_has_a_low_score_their_number_and_the_setting_are_said(logged: Any, tmp_path: Path) -> None:
+    trained_model(logged.reader.detector, logged.data, 0.5, 1.0).write(tmp_path)
+    mlflow.pyfunc.save_model(tmp_path / "model", **model_parts(servable(tmp_path), tmp_path))
+    model, count = mlflow.pyfunc.load_model(str(tmp_path / "model")), len(expected(logged))
+    (tmp_path / "scans").mkdir()
+    for place in range(2):
+        (tmp_path / "scans" / f"{place}.png").write_bytes(png_of(logged.forms.image(place)))
+    front = "0 boxes on 2 forms, 0 of them words; none on 0.png, 1.png"
+    for given, least in (({}, "the model's least score"), ({"least_score": 0.999}, "least_score=0.999")):
+        found, words = predicted_forms(model, asked(tmp_path / "scans", **given))
+        assert (len(found), words) == (0, f"{front}; {count} with a score below {least}: least_score=0.05 takes them")
+    lower, words = predicted_forms(model, asked(tmp_path / "scans", least_score=0.05))
+    assert (len(lower), "below" in words) == (count, False)
+
+
 @pytest.mark.parametrize(("invert", "taken"), [("true", "light"), ("false", "dark")])
 def test_a_model_reads_ink_as_its_training_images_were_read(
     invert: str, taken: str, logged: Any, tmp_path: Path

@@ -34,7 +34,7 @@ from pipeline.systems.forms.segmentation import figures as segmentation
 from pipeline.systems.forms.segmentation.figures import precision_and_recall
 from pipeline.systems.forms.segmentation.load import truth_of
 from pipeline.systems.forms.segmentation.report import HITS, joined, scores_table
-from pipeline.systems.forms.segmentation.scores import hits_table
+from pipeline.systems.forms.segmentation.scores import GRID, hits_table
 from pipeline.systems.forms.segmentation.scores import metrics_of as precision_of
 from pipeline.systems.forms.writers import with_writers
 
@@ -133,6 +133,26 @@ def score_report(metrics: dict[str, float], data: HandwrittenForms, alphabet: Al
     lost = alphabet_in_words(alphabet, data.parts["test"].words())
     tables = [markdown_table(own, digits=4) for own in (table, *boxes_said(metrics, data))]
     return "\n\n".join([*tables, f"{lost}Data: {data.name}, source {data.source}"])
+
+
+def said_of_least(reader: Reader, tests: Sequence[Tested]) -> str:
+    """Returns from which score on found boxes are read, in words, and of a test part on which none has it how many have
+    a lower one. Nothing where no boxes were looked for."""
+    looked = [own for own in tests if any(sheet.found is not None for sheet in own.sheets)]
+    if not looked:
+        return ""
+    words = (f"\n\nBoxes are read from a least score of {reader.least_score:g} on, which validation chose. Average "
+             f"precision is over all boxes from {GRID[0]:g} on.")  # fmt: skip
+    return words + "".join(said_of_lower(own, reader.least_score) for own in looked)
+
+
+def said_of_lower(own: Tested, least: float) -> str:
+    """Returns how many boxes of a test part have a lower score than the least, where none has it; nothing elsewhere."""
+    scores = np.concatenate([found.scores.double().numpy() for found in own.found()[0]])
+    if not len(scores) or scores.max() >= least:
+        return ""
+    return (f" On {own.called} no box has it, and {len(scores)} have a lower score: recipe=predict takes them with "
+            f"least_score={GRID[0]:g}.")  # fmt: skip
 
 
 def boxes_said(metrics: Mapping[str, float], data: HandwrittenForms) -> list[pd.DataFrame]:

@@ -79,6 +79,11 @@ def least_score_of(sheets: Sequence[Sheet], counted: str = "faults") -> tuple[fl
     return GRID[int(np.argmin(counts))], min(counts)
 
 
+def reads_nothing(sheets: Sequence[Sheet], least: float) -> bool:
+    """Returns whether forms have words and no box of at least that score is read on any of them."""
+    return any(own.true for own in sheets) and not any(at_least(own.read[FOUND], least) for own in sheets)
+
+
 def at_least(rows: Sequence[ReadBox], least: float) -> list[ReadBox]:
     """Returns boxes with at least that score, in the order in which they are read."""
     return in_order([own for own in rows if own.score >= least])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 
 from data.form_images import HandwrittenForms
@@ -17,7 +19,7 @@ from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import cut_out, load
 from pipeline.systems.forms.reading.parts import Part, detector_for, page_reader_for, recogniser_for
-from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, score_report
+from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, said_of_least, score_report
 from pipeline.systems.forms.reading.scores import (
     Reader,
     Sheet,
@@ -25,6 +27,7 @@ from pipeline.systems.forms.reading.scores import (
     metrics_of,
     read_anew,
     read_table,
+    reads_nothing,
     sheets_of,
 )
 from pipeline.systems.forms.recognition.load import alphabet_metrics
@@ -53,7 +56,8 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
         metrics = log_read(here, reader, tests, () if detector is None else detector.model.settings.kinds)
         log_metrics(here.run, alphabet_metrics(network.alphabet, data.parts["test"].words()))
         kept = keep(settings, data, reader, validation, here)
-    here.close(score_report(metrics, data, network.alphabet) + kept, f"{validation:.4g} on the validation part")
+    words = score_report(metrics, data, network.alphabet) + said_of_least(reader, tests) + kept
+    here.close(words, f"{validation:.4g} on the validation part")
     return validation
 
 
@@ -97,10 +101,9 @@ def reader_of(
 ) -> tuple[Reader, list[Sheet]]:
     """Returns what reads forms, with the least score and the edges that validation chooses, and what it reads there.
 
-    The fewest wrong characters choose; where the recogniser is not trained, so that its texts say nothing, the fewest
-    neighbours out of order.
+    The fewest wrong characters choose. The fewest neighbours out of order do where texts say nothing: the recogniser is
+    not trained, or it reads so badly that no box at all has fewer wrong characters than any that is read.
     """
-    counted = "faults" if settings.recognition.epochs else "out_of_order"
     held, (network, correction) = data.parts["validation"], recogniser.model
     if settings.reader is not None:
         whole = WholeReader(network)
@@ -108,14 +111,24 @@ def reader_of(
     first, *others = placings_of(settings)
     reader = FormReader(Components().network() if detector is None else detector.model, network, placing=first)
     sheets = sheets_of(reader, network.alphabet, held, detect=detector is not None)
-    tried = [(*least_score_of(sheets, counted), first, sheets)]
+    read = {first: sheets}
     for placing in others if detector is not None else ():
-        again = [read_anew(own, FormReader(reader.detector, network, placing=placing)) for own in sheets]
-        tried.append((*least_score_of(again, counted), placing, again))
-    least, _, placing, best = min(tried, key=lambda own: own[1])
+        read[placing] = [read_anew(own, FormReader(reader.detector, network, placing=placing)) for own in sheets]
+    least, placing = chosen_by("faults" if settings.recognition.epochs else "out_of_order", read)
+    if reads_nothing(read[placing], least):
+        least, placing = chosen_by("out_of_order", read)
+    best = read[placing]
     scale = scale_of(data.parts["train"])
     made = FormReader(reader.detector, network, correction=correction, least_score=least, placing=placing, scale=scale)
     return made, best
+
+
+def chosen_by(counted: str, read: Mapping[Placing, list[Sheet]]) -> tuple[float, Placing]:
+    """Returns the least score and the placing with the smallest count, of equal ones the first. counted: of
+    `PageScore`. read: the validation part as it is read with each placing."""
+    tried = [(*least_score_of(sheets, counted), placing) for placing, sheets in read.items()]
+    least, _, placing = min(tried, key=lambda own: own[1])
+    return least, placing
 
 
 def placings_of(settings: FormsConfig) -> list[Placing]:
