@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +20,8 @@ FIRST = 31  # products, at least, after which an estimate with a tolerance is lo
 
 
 Estimate = TypeVar("Estimate", bound="Sure")
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -35,12 +38,17 @@ def check_whole(name: str, value: int, least: int) -> None:
         raise ValueError(f"{name}={value} must be at least {least}")
 
 
-def refuse_unknown(called: str, unknown: Collection[str]) -> None:
-    """Raises TypeError for arguments that the function `called` so does not take; for the name that estimators in
-    scikit-learn's manners have for a seed it names its own."""
-    for name in unknown:
-        way = "; give seed=0, or another whole number" if name == "random_state" else ""
-        raise TypeError(f"{called}() takes no argument {name}{way}")
+def naming_the_seed(estimate: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+    """Returns a function of these estimates that refuses the argument `random_state`, as estimators in scikit-learn's
+    manners call a seed, with a TypeError that names its own. It is one more call between a warning and its line."""
+
+    @wraps(estimate)
+    def named(*given: Asked.args, **by_name: Asked.kwargs) -> Answer:
+        if "random_state" in by_name:
+            raise TypeError(f"{estimate.__name__}() takes no random_state; give seed=0, or another whole number")
+        return estimate(*given, **by_name)
+
+    return named
 
 
 def check_budget_arguments(products: int | None, tolerance: float | None, seed: int) -> int:
@@ -101,11 +109,11 @@ def until_sure(
     dtype: torch.dtype,
     more_steps: str = "give more steps",
     *,
-    stacklevel: int = 3,
+    stacklevel: int = 4,
 ) -> list[Estimate]:
     """Returns the estimates up to the first one within the tolerance; all of them, with a warning, where none is.
-    dtype: of the matrix. more_steps: how they are given. stacklevel: of the warning, 3 for the line that calls what
-    calls this."""
+    dtype: of the matrix. more_steps: how they are given. stacklevel: of the warning, 4 for the line that calls what
+    calls this, which is `naming_the_seed`."""
     so_far: list[Estimate] = []
     for estimate in estimates:
         so_far.append(estimate)

@@ -45,5 +45,5 @@ def warn_of_cost(matrix: Matrix) -> None:
             f"the estimate took {asked.vectors} products with the matrix of {size} rows, and all of its eigenvalues "
             f"take the time of about {EIGENVALUES * size} or fewer: products={size}, without a method, is exact and "
             "faster",
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -25,7 +25,7 @@ from models.trace.arguments import (
     budgets,
     check_budget_arguments,
     check_choice,
-    refuse_unknown,
+    naming_the_seed,
     until_sure,
 )
 from models.trace.asked import inner
@@ -70,6 +70,7 @@ class DiagonalEstimate:
         return self.relative_error <= tolerance
 
 
+@naming_the_seed
 def estimate_diagonal(
     matrix: Any,
     *,
@@ -77,7 +78,6 @@ def estimate_diagonal(
     products: int | None = None,
     tolerance: float | None = None,
     seed: int = 0,
-    **unknown: Never,
 ) -> DiagonalEstimate:
     """Estimates the diagonal of a symmetric matrix from its products with random vectors of ±1.
 
@@ -92,7 +92,6 @@ def estimate_diagonal(
 
     Errors and warnings: as `estimate_trace`.
     """
-    refuse_unknown("estimate_diagonal", unknown)
     own = matrix_of(matrix)
     check_choice("method", method, (AUTO, *METHODS))
     most = check_budget_arguments(products, tolerance, seed)

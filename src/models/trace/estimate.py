@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Never
+from typing import Any
 
 import torch
 
@@ -18,7 +18,7 @@ from models.trace.arguments import (
     check_budget_arguments,
     check_choice,
     check_whole,
-    refuse_unknown,
+    naming_the_seed,
     short_of_steps,
     until_sure,
 )
@@ -69,6 +69,7 @@ class TraceEstimate(OneNumber):
         )
 
 
+@naming_the_seed
 def estimate_trace(
     matrix: Any,
     *,
@@ -77,7 +78,6 @@ def estimate_trace(
     products: int | None = None,
     tolerance: float | None = None,
     seed: int = 0,
-    **unknown: Never,
 ) -> TraceEstimate:
     """Estimates tr(A), or tr(f(A)), of a symmetric matrix from its products with random vectors.
 
@@ -113,7 +113,6 @@ def estimate_trace(
     symmetric, and for settings that make no sense. Warns where the tolerance is not reached, and where all eigenvalues
     of a dense matrix would have taken less time than its products.
     """
-    refuse_unknown("estimate_trace", unknown)
     if isinstance(function, tuple) and len(function) != 2:
         raise ValueError(f"function must be a name or a function, or one of them with its steps, got {shown(function)}")
     name, steps = function if isinstance(function, tuple) else (function, None)
@@ -181,7 +180,7 @@ def warn_of_steps(matrix: Matrix, estimate: TraceEstimate, setting: str) -> None
         warnings.warn(
             f"{function.steps} Lanczos steps leave an error of about {left:.2g} in the estimate, and the "
             f"queries one of {queries:.2g}; the standard error holds both: raise {setting}",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -201,7 +200,7 @@ def trace_estimates(
     if method != AUTO:
         check_budget(method, most, matrix.size)
     found = traces_by_budget(Pool(matrix, seed=seed), method, most, tolerance)
-    return until_sure(found, tolerance, matrix.rounded_to, more_steps, stacklevel=4)
+    return until_sure(found, tolerance, matrix.rounded_to, more_steps, stacklevel=5)
 
 
 def traces_by_budget(pool: Pool, method: str, most: int, tolerance: float | None) -> Iterator[TraceEstimate]:

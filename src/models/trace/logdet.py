@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Never
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ from models.trace.arguments import (
     check_budget_arguments,
     check_whole,
     ends_exact,
-    refuse_unknown,
+    naming_the_seed,
     short_of_steps,
     until_sure,
 )
@@ -71,6 +71,7 @@ class LogdetEstimate(OneNumber):
         return f"{self.estimate:,.6g} ± {self.standard_error:.2g} ({self.method}, {self.products} products)"
 
 
+@naming_the_seed
 def estimate_logdet(
     matrix: Any,
     *,
@@ -78,7 +79,6 @@ def estimate_logdet(
     tolerance: float | None = None,
     steps: int = STEPS,
     seed: int = 0,
-    **unknown: Never,
 ) -> LogdetEstimate:
     """Estimates log det A of a symmetric positive definite matrix by stochastic Lanczos quadrature.
 
@@ -98,7 +98,6 @@ def estimate_logdet(
     that no vector finds in so many steps goes unseen. So is one where A is singular to rounding.
     Other errors and warnings: as `estimate_trace`.
     """
-    refuse_unknown("estimate_logdet", unknown)
     own = matrix_of(matrix)
     check_whole("steps", steps, LEAST_STEPS)
     default = steps * (VECTORS if tolerance is None else MOST_VECTORS) + LOOKED_AT
@@ -139,7 +138,7 @@ def warn_of_steps(estimate: LogdetEstimate, steps: int, advice: str) -> None:
         warnings.warn(
             f"{steps} Lanczos steps leave an error of about {estimate.quadrature_error:.2g}, more than the vectors do; "
             f"{advice}",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
