@@ -148,7 +148,7 @@ def test_what_is_said_of_families_and_adapters_follows_from_the_shares() -> None
         joint = tokens / tokens.sum()
         apart = joint.sum(1, keepdims=True) * joint.sum(0)
         found[str(layer)] = float((joint * np.log(joint / apart)).sum())
-    words = " ".join(text_of("experts.md").split())
+    words = " ".join(text_of("results-experts.md").split())
     first, second = (f"{found[name]:.2f}" for name in ("encoder.0", "encoder.1"))
     assert f"is {first} nats in the first layer and {second} in the second, of log 2 = 0.69" in words
     assert max(found["decoder.0"], found["decoder.1"]) < 0.001
