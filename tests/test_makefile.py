@@ -108,7 +108,7 @@ def commands_in(text: str) -> list[list[str]]:
 
 def test_every_page_of_the_kernel_side_is_made_by_its_command(results: tuple[Path, list[list[str]]]) -> None:
     calls = [sorted(set(call) - {"resume=true"}) for call in results[1]]
-    pages = [*KERNEL_PAGES, *(ROOT / "docs" / f"{name}.md" for name in ("ssgp", "theory", "trace"))]
+    pages = [*KERNEL_PAGES, *(ROOT / "docs" / f"{name}.md" for name in ("ssgp", "results-ssgp", "theory", "trace"))]
     commands = [command for path in pages for command in commands_in(path.read_text())]
     assert len(commands) > len(KERNEL_PAGES) > 7
     assert [command for command in commands if command not in calls] == []
