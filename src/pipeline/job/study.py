@@ -129,7 +129,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
         "hydra.overrides": " ".join(job.overrides),
         GIVEN: json.dumps(given(job.overrides)),
         "job": str(job.number),
-        **({LOWERED: json.dumps(job.lowered)} if job.lowered else {}),
+        **({LOWERED: json.dumps(job.lowered, ensure_ascii=False)} if job.lowered else {}),
     }
     name = f"{STAND_IN}{name}" if data.stand_in else name
     where = settings.tracking.experiment or group or experiment
