@@ -45,7 +45,7 @@ def naming_the_seed(estimate: Callable[Asked, Answer]) -> Callable[Asked, Answer
     @wraps(estimate)
     def named(*given: Asked.args, **by_name: Asked.kwargs) -> Answer:
         if "random_state" in by_name:
-            raise TypeError(f"{estimate.__name__}() takes no random_state; give seed=0, or another whole number")
+            raise TypeError(f"{estimate.__name__}() takes no random_state; call it seed")
         return estimate(*given, **by_name)
 
     return named
