@@ -20,7 +20,7 @@ from models.trace.rounding import Entries, Rounding, entries_of
 from models.trace.scale import Rescaled, divided, exponent_of
 
 MOST_ROWS = 10**9  # a vector of so many numbers takes 8 GB
-RESHAPED = re.compile(r"cannot reshape array of size (\d+) into shape \((\d+),")  # how NumPy refuses a matvec
+RESHAPED = re.compile(r"cannot reshape array of size (\d+) into shape \((\d+),1?\)")  # how NumPy refuses a matvec
 KINDS = "a square array, sparse matrix, tensor or LinearOperator"
 
 
@@ -90,19 +90,20 @@ class Operator:
 def fault_of(error: Exception, shape: tuple[int, ...]) -> str:
     """Returns what an operator's product with an array of this shape failed by, in a line."""
     said = in_a_line(error)
-    if answered := RESHAPED.match(said):
-        found, rows = answered.groups()
+    found, rows = answered.groups() if (answered := RESHAPED.match(said)) else (None, None)
+    if rows == str(shape[0]) and found != rows:  # of another length: the function itself reshapes, and fails
         return f"the operator's matvec answers a vector of {rows} numbers by {found}; let it return {rows}"
     return f"the operator fails at a product with {shape}: {said}; mend it"
 
 
 def as_operator(matrix: Any) -> LinearOperator:
-    """Returns an object that has `matvec` and `shape` as an operator of scipy. Raises OracleError where its product,
-    which shows its type, fails."""
+    """Returns an object that has `matvec` and `shape` as an operator of scipy. Raises ValueError for a shape that is
+    not square, and OracleError where its product, which shows its type, fails."""
+    check_shape(matrix.shape if isinstance(matrix.shape, tuple) else (matrix.shape,))
     try:
         return aslinearoperator(matrix)
     except Exception as error:  # as of `Operator`
-        raise OracleError(fault_of(error, tuple(matrix.shape[-1:]))) from error
+        raise OracleError(fault_of(error, matrix.shape[-1:])) from error
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

@@ -64,5 +64,9 @@ def adds(file: Path, group: str) -> bool:
 
 
 def listed_in(file: Path) -> Sequence[Any]:
-    """Returns the list of defaults of a file of conf/."""
-    return (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("defaults", ())
+    """Returns the list of defaults of a file of conf/; nothing where it cannot be read or has none."""
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):  # Hydra tells of it where the file is asked for
+        return ()
+    return (content.get("defaults") or ()) if isinstance(content, dict) else ()

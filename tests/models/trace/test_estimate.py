@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import astuple, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -353,6 +354,20 @@ def test_a_matvec_of_another_length_is_refused_by_its_lengths() -> None:
     for wrong in (ThreeNumbers(), LinearOperator((5, 5), matvec=ThreeNumbers().matvec, dtype=float)):
         with pytest.raises(OracleError, match=said):
             estimate_trace(wrong)
+
+
+def test_a_matvec_that_fails_at_a_reshape_of_its_own_is_refused_in_the_words_of_numpy() -> None:
+    wrong = LinearOperator((20, 20), matvec=lambda x: x.reshape(7, 3).ravel(), dtype=float)
+    said = r"cannot reshape array of size 20 into shape \(7,\s*3\); mend it"
+    with pytest.raises(OracleError, match=said):
+        estimate_trace(wrong)
+
+
+@pytest.mark.parametrize("shape", [(20,), 20, None, (3, 4)])
+def test_an_operator_that_is_not_square_is_refused_by_its_shape(shape: Any) -> None:
+    wrong = SimpleNamespace(shape=shape, matvec=lambda x: x)
+    with pytest.raises(ValueError, match=r"^the matrix has shape \(.*\); a square one \(n, n\) is needed$"):
+        estimate_trace(wrong)
 
 
 def test_an_estimate_is_a_number() -> None:

@@ -13,6 +13,7 @@ from mlflow.tracking import MlflowClient
 from models.numerics.ridge import factor_ridge
 from pipeline.host.errors import said_of
 from pipeline.settings import messages
+from pipeline.settings.command_line import listed_in
 from pipeline.settings.messages import WHERE, line_of_run
 
 TINY = ("data=mocap", "data.source=stand_in", "size=tiny", "refine=none", "tracking=off")
@@ -88,10 +89,18 @@ def test_a_comma_without_a_multirun_is_told_how_it_is_typed(run_pipeline: Callab
     )
 
 
+@pytest.mark.parametrize("content", ["defaults:\n", "a: [1", "text", ""])
+def test_a_file_without_defaults_is_in_no_experiment(content: str, tmp_path: Path) -> None:
+    (file := tmp_path / "mine.yaml").write_text(content)
+    assert not listed_in(file)
+
+
 def test_the_experiments_that_have_a_group_are_named_where_they_are_few(run_pipeline: Callable) -> None:
     said = "(+experiment=ssgp has one), so put + before it to add one: +contender=ssgp/iid"
     assert run_pipeline("recipe=ssgp", "contender=ssgp/iid").error.endswith(said)
-    assert "has one)" not in run_pipeline("contender=pca").error  # seven experiments of the PSRNN have a contender
+    assert (
+        "to replace, so put +" in run_pipeline("contender=pca").error
+    )  # seven experiments of the PSRNN have a contender
 
 
 def test_a_swept_choice_without_its_plus_is_refused_before_the_parent_is_made(

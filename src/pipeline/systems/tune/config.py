@@ -150,13 +150,15 @@ def check_lags(settings: TuneConfig) -> None:
     """Raises PipelineError where trials may have more lags of the readout than rows come before the first scored step:
     a trial is scored from its lags on, and errors over unlike steps cannot be compared."""
     first_step = settings.evaluate.first_step
-    for drawn in drawn_settings(settings):
-        for words, lags in lags_to_draw(drawn, settings):
-            if lags > first_step:
-                raise PipelineError(
-                    f"{list_with(settings, drawn.key)} draws {words}, and evaluate.first_step is {first_step}: "
-                    f"trials would be scored over unlike steps; give evaluate.first_step={lags:g}"
-                )
+    every = [
+        (lags, drawn, words) for drawn in drawn_settings(settings) for words, lags in lags_to_draw(drawn, settings)
+    ]
+    most, drawn, words = max(every, key=lambda own: own[0], default=(0, None, ""))
+    if drawn is not None and most > first_step:
+        raise PipelineError(
+            f"{list_with(settings, drawn.key)} draws {words}, and evaluate.first_step is {first_step}: trials would be "
+            f"scored over unlike steps; give evaluate.first_step={most:g}"
+        )
 
 
 SYSTEM = replace(

@@ -48,6 +48,15 @@ class Low(Unsure):
         return [found._replace(scores=torch.tensor([0.25, 0.15]))]
 
 
+class LowWithSignature(Low):
+    """Finds a signature of a high score besides."""
+
+    def detect(self, images: torch.Tensor, least_score: float = 0.05) -> list[Detections]:
+        (found,) = super().detect(images, least_score)
+        boxes = torch.cat([found.boxes, torch.tensor([[60.0, 10, 70, 20]])])
+        return [Detections(boxes, torch.tensor([1, 1, 2]), torch.tensor([0.25, 0.15, 0.95]))]
+
+
 @pytest.mark.parametrize(("epochs", "least"), [(1, 0.4), (0, 0.05)])
 def test_texts_of_a_recogniser_that_is_not_trained_choose_no_least_score(epochs: int, least: float) -> None:
     reader, _ = chosen(Unsure(), epochs)
@@ -65,18 +74,23 @@ def chosen(own: Detector, epochs: int) -> tuple[Reader, list[Sheet]]:
     return reader_of(*cast("Any", (settings, data, detector, recogniser)))
 
 
-def test_bad_texts_do_not_choose_a_score_that_no_box_has() -> None:
-    """Five wrong letters in each box are more than none at all, and with no box nothing is ever read."""
-    reader, sheets = chosen(Low(), 1)
+@pytest.mark.parametrize(("detector", "boxes"), [(Low(), 2), (LowWithSignature(), 3)])
+def test_bad_texts_do_not_choose_a_score_that_no_word_has(detector: Detector, boxes: int) -> None:
+    """Five wrong letters in each word are more than none at all, and with no word nothing is ever read."""
+    reader, sheets = chosen(detector, 1)
     assert reader.least_score == 0.05
-    assert len(sheets[0].read[""]) == 2
+    assert len(sheets[0].read[""]) == boxes
 
 
-def test_a_run_says_from_which_score_on_it_reads_and_what_lies_below() -> None:
-    _, (sheet,) = chosen(Low(), 1)
+@pytest.mark.parametrize("detector", [Low(), LowWithSignature()])
+def test_a_run_says_from_which_score_on_it_reads_and_what_lies_below(detector: Detector) -> None:
+    _, (sheet,) = chosen(detector, 1)
     tested, reader = report.Tested("test", [sheet]), FormReader(Low(), Letters(), least_score=0.3)
     front = "Boxes are read from a least score of 0.3 on, which validation chose. Average precision is over all boxes"
-    below = "On test no box has it, and 2 have a lower score: recipe=predict takes them with least_score=0.05."
+    below = (
+        "On test no word has it, and 2 have a lower score: recipe=predict takes them, but for those that overlap "
+        "others, with least_score=0.05."
+    )
     assert report.said_of_least(reader, [tested]) == f"\n\n{front} from 0.05 on. {below}"
     reader = FormReader(Low(), Letters(), least_score=0.2)
     assert report.said_of_least(reader, [tested]).endswith("from 0.05 on.")

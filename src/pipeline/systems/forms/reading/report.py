@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from data.form_images import HandwrittenForms
+from data.form_images import WORD, HandwrittenForms
 from models.forms.detect.boxes import Detections, Truth
 from models.forms.reader import FormReader
 from models.forms.recognise.alphabet import Alphabet
@@ -147,12 +147,12 @@ def said_of_least(reader: Reader, tests: Sequence[Tested]) -> str:
 
 
 def said_of_lower(own: Tested, least: float) -> str:
-    """Returns how many boxes of a test part have a lower score than the least, where none has it; nothing elsewhere."""
-    scores = np.concatenate([found.scores.double().numpy() for found in own.found()[0]])
+    """Returns how many words of a test part have a lower score than the least, where none has it; nothing elsewhere."""
+    scores = np.concatenate([found.scores[found.classes == WORD].double().numpy() for found in own.found()[0]])
     if not len(scores) or scores.max() >= least:
         return ""
-    return (f" On {own.called} no box has it, and {len(scores)} have a lower score: recipe=predict takes them with "
-            f"least_score={GRID[0]:g}.")  # fmt: skip
+    return (f" On {own.called} no word has it, and {len(scores)} have a lower score: recipe=predict takes them, "
+            f"but for those that overlap others, with least_score={GRID[0]:g}.")  # fmt: skip
 
 
 def boxes_said(metrics: Mapping[str, float], data: HandwrittenForms) -> list[pd.DataFrame]:

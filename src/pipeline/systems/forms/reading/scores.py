@@ -12,7 +12,17 @@ import torch
 from data.form_images import WORD, Form, FormImages
 from models.forms.detect.boxes import Detections
 from models.forms.page_scores import PageScore, TrueWord, page_score, text_score
-from models.forms.reader import LEAST_SCORE, FormReader, ReadBox, WholeReader, corrected, in_order, ink_of, text_of
+from models.forms.reader import (
+    LEAST_SCORE,
+    NO_ORDER,
+    FormReader,
+    ReadBox,
+    WholeReader,
+    corrected,
+    in_order,
+    ink_of,
+    text_of,
+)
 from models.forms.recognise.alphabet import Alphabet
 from models.runtime.threads import threads_for
 from pipeline.systems.forms.segmentation.scores import GRID
@@ -80,8 +90,9 @@ def least_score_of(sheets: Sequence[Sheet], counted: str = "faults") -> tuple[fl
 
 
 def reads_nothing(sheets: Sequence[Sheet], least: float) -> bool:
-    """Returns whether forms have words and no box of at least that score is read on any of them."""
-    return any(own.true for own in sheets) and not any(at_least(own.read[FOUND], least) for own in sheets)
+    """Returns whether forms have words and no word of at least that score is read on any of them."""
+    read = [row for own in sheets for row in at_least(own.read[FOUND], least) if row.order != NO_ORDER]
+    return any(own.true for own in sheets) and not read
 
 
 def at_least(rows: Sequence[ReadBox], least: float) -> list[ReadBox]:
