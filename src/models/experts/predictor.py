@@ -15,9 +15,10 @@ import torch
 
 from models.experts.arms import Adapting, Mixing
 from models.experts.network import Architecture, TranslationNetwork
-from models.experts.search import Search, translate
+from models.experts.search import Chance, Search, translate
 from models.experts.tags import Languages, sources_of, tags_of
 from models.runtime.saved import read_tensors, readable, refuse_missing
+from models.runtime.seeding import generator
 from models.runtime.whole_folder import folder_written_whole
 from models.sequence.decoding import Written
 from models.sequence.tokens import TokenLists
@@ -102,14 +103,24 @@ class TranslationPredictor:
         return self.tasks.index((source, target))
 
     def translate(
-        self, texts: Sequence[str], tasks: Sequence[int], *, beam: int | None = None, longest: int | None = None
+        self,
+        texts: Sequence[str],
+        tasks: Sequence[int],
+        *,
+        beam: int | None = None,
+        longest: int | None = None,
+        decoding_temperature: float | None = None,
+        seed: int = 0,
     ) -> list[Translation]:
         """Returns the translation of each text, in their order; that of an empty one is empty, with a score of 0.
 
         tasks: their numbers. beam: 1 to 8, 1 is greedy search; longest: 4 to that of the class, as no longer text was
-        learned from; None takes the model's own. No translation depends on the other texts but for rounding, which may
-        decide between two experts, or two translations, that score about the same. Raises ValueError, naming the text
-        by its place from 0, for a character that is no text, and as `check_search`.
+        learned from; None takes the model's own. decoding_temperature: where it is given, no beam is searched, and
+        each token is drawn with probabilities ∝ p^(1/temperature), by chance that depends on the seed and the place of
+        the text (`models.sequence.decoding.sample`). No translation depends on the other texts but for rounding, which
+        may decide between two experts, or two translations, that score about the same. Raises ValueError, naming the
+        text by its place from 0, for a character that is no text, and as `check_search` and
+        `models.sequence.decoding.sample`.
         """
         beam, longest = self.beam if beam is None else beam, self.longest if longest is None else longest
         check_search(beam, longest, self.longest)
@@ -118,7 +129,10 @@ class TranslationPredictor:
         found = [Translation("", 0.0, truncated=False)] * len(clean)
         own = [tasks[place] for place in present]
         sources, cut = self.sources([clean[place] for place in present], own, longest)
-        how = Search(self.vocabulary.first, beam=beam, penalty=self.penalty)
+        chance = None
+        if decoding_temperature is not None:
+            chance = Chance(decoding_temperature, lambda row: generator(seed, f"translation/{present[row]}"))
+        how = Search(self.vocabulary.first, beam=beam, penalty=self.penalty, chance=chance)
         written = translate(self.network, sources, torch.tensor(own, dtype=torch.int64), how)
         named = zip(present, self.texts(written), written, cut, strict=True)
         for place, text, one, truncated in named:

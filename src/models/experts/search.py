@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.experts.network import Sentences, TranslationNetwork
-from models.sequence.decoding import Rules, Written, beam, greedy
+from models.sequence.decoding import Rules, Written, beam, greedy, sample
 from models.sequence.ledger import Ledger
 from models.sequence.tokens import TokenLists, batches_by_tokens
 from models.sequence.vocabulary import BEGIN, END
+
+
+class Chance(NamedTuple):
+    """Says that translations are drawn by chance: at which temperature, as `models.sequence.decoding.sample` has it,
+    and the generator of each sentence, by its number among the sources."""
+
+    temperature: float
+    generator_of: Callable[[int], torch.Generator]
 
 
 class Search(NamedTuple):
     """Says how translations are found. beam: hypotheses of a sentence; 1 is greedy search. penalty: see
     `models.sequence.decoding.beam`. factor, beyond: a translation of n source tokens has at most factor·n + beyond.
     first: the first number that is a piece of text; signs and tags are not written. tokens: padded ones of a batch, a
-    sentence counted once for each of its hypotheses."""
+    sentence counted once for each of its hypotheses. chance: where it is given, each translation is drawn, and the
+    beam is not looked at."""
 
     first: int
     beam: int = 1
@@ -26,6 +36,7 @@ class Search(NamedTuple):
     factor: float = 2.0
     beyond: int = 10
     tokens: int = 4096
+    chance: Chance | None = None
 
 
 @torch.no_grad()
@@ -56,6 +67,9 @@ def batch_of(model: TranslationNetwork, source: TokenLists, task: Tensor, rows: 
     allowed[END] = True
     longest = (how.factor * places.lengths.double()).long() + how.beyond
     rules = Rules(BEGIN, END, longest.to(device), allowed)
+    if how.chance is not None:
+        generators = [how.chance.generator_of(row) for row in rows.tolist()]
+        return sample(model, memory, rules, generators=generators, temperature=how.chance.temperature)
     if how.beam == 1:
         return greedy(model, memory, rules)
     return beam(model, memory, rules, size=how.beam, penalty=how.penalty)

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
-import torch
 from sklearn.utils.validation import check_is_fitted
 
 from models.experts.arms import Adapting, Mixing, parts_of
+from models.experts.encoding import encoded, encoded_to_learn
 from models.experts.growth import begin_as_nearest, begin_tags, grown, own_part, parameters_to_adapt
 from models.experts.network import Architecture, TranslationNetwork
-from models.experts.objective import EncodedPairs, Sampling, TranslationObjective, encode_targets
+from models.experts.objective import EncodedPairs, Sampling, TranslationObjective
 from models.experts.pairs import Pair, pairs_in, split, tasks_of
 from models.experts.predictor import TranslationPredictor, cut_in_words, load_with
 from models.experts.scores import scores_of
-from models.experts.tags import TAGS, Languages, sources_of, tag_names, tags_of
+from models.experts.tags import TAGS, Languages, tag_names
 from models.experts.training import Training, train
 from models.runtime.estimators import left_as_it_was, seed_of
 from models.runtime.parameters import not_negative, number, one_of, whole_number, yes_or_no
@@ -26,7 +26,6 @@ from models.sequence.saved_estimator import SavedEstimator
 from models.sequence.vocabulary import Vocabulary, vocabulary_of
 
 SPARE = tuple(f"+{place}" for place in range(32))  # tags without a language yet; no language has such a name
-MOST_DROPPED = 0.2  # of the pairs to learn from, as too long
 CUT = "cut them into sentences"  # advice on pairs that are too long
 
 
@@ -161,20 +160,30 @@ class Translator(SavedEstimator):
             self.predictor_ = predictor
         return self
 
-    def translate(self, texts: Sequence[str], *, source: str, target: str) -> list[str]:
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        source: str,
+        target: str,
+        decoding_temperature: float | None = None,
+        seed: int = 0,
+    ) -> list[str]:
         """Returns the translation of each text, in their order; that of an empty one is empty.
-
-        No translation depends on the other texts but for rounding, which may decide between two experts, or two
-        translations, that score about the same. Of a text with more than `longest` tokens the beginning alone is
-        translated, and a translation that has not ended after 2n + 10 tokens, for n of its text, is cut there; a
-        UserWarning says how many there are of each. Raises NotFittedError before `fit`, TypeError for one text in place
-        of a list, and ValueError for a task that was not learned, naming those known, and a character that is no text.
+        decoding_temperature: in place of a search with `beam` hypotheses each token is drawn with probabilities ∝
+        p^(1/temperature), so that another seed gives other translations. No translation depends on the other texts but
+        for rounding. Of a text with more than `longest` tokens the beginning alone is translated, and a translation
+        that has not ended after 2n + 10 tokens, for n of its text, is cut there; a UserWarning counts both. Raises
+        NotFittedError before `fit`, TypeError for one text in place of a list, and ValueError as
+        `TranslationPredictor.translate` and, naming those known, for a task that was not learned.
         """
         check_is_fitted(self)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("texts must be a list of texts, as ['ein Haus']")
         own = self._as_set()
-        found = own.translate(texts, [own.task(source, target)] * len(texts))
+        found = own.translate(
+            texts, [own.task(source, target)] * len(texts), decoding_temperature=decoding_temperature, seed=seed
+        )
         if cut := cut_in_words(found, own.longest):
             warnings.warn(f"{source}-{target}: {cut}", stacklevel=2)
         return [one.text for one in found]
@@ -253,32 +262,6 @@ def warn_of_none_held_out(predictor: TranslationPredictor, held_out: EncodedPair
             f"no pair of {', '.join(missing)} is held out, so that {what}; give more pairs, or raise held_out",
             stacklevel=4,
         )
-
-
-def encoded(predictor: TranslationPredictor, pairs: Sequence[Pair]) -> EncodedPairs:
-    """Returns pairs as numbers, without those that are too long."""
-    vocabulary, tasks = predictor.vocabulary, [predictor.tasks.index(pair.task) for pair in pairs]
-    tags = [tags_of(vocabulary, pair.task, predictor.tag) for pair in pairs]
-    sources, _ = sources_of(vocabulary, [pair.text for pair in pairs], tags)
-    targets = encode_targets(vocabulary, [pair.translation for pair in pairs])
-    own = EncodedPairs(sources, targets, torch.tensor(tasks, dtype=torch.int64))
-    return own.within(predictor.longest) if pairs else own
-
-
-def encoded_to_learn(predictor: TranslationPredictor, pairs: Sequence[Pair], *, advice: str) -> EncodedPairs:
-    """Returns pairs that are learned from as `encoded` does, and warns of those that are too long. Raises ValueError
-    where these are more than `MOST_DROPPED` of them, and for a task of which nothing is left. advice: what to do."""
-    found = encoded(predictor, pairs)
-    dropped, beyond = len(pairs) - found.count, f"have more than longest={predictor.longest} tokens"
-    said = f"{dropped} of the {len(pairs)} pairs to learn from {beyond}"
-    if dropped > MOST_DROPPED * len(pairs):
-        raise ValueError(f"{said}; {advice}")
-    missing = {predictor.tasks.index(task) for task in tasks_of(pairs)} - set(found.task.tolist())
-    if missing:
-        raise ValueError(f"task {'-'.join(predictor.tasks[min(missing)])}: all of its pairs {beyond}; {advice}")
-    if dropped:
-        warnings.warn(f"{said} and are left out; {advice}", stacklevel=3)
-    return found
 
 
 def with_tasks(predictor: TranslationPredictor, tasks: Sequence[Languages], *, seed: int) -> TranslationPredictor:

@@ -1,7 +1,9 @@
-"""Writing a sequence token by token, greedily or by beam search, whatever else is in the batch."""
+"""Writing a sequence token by token, greedily, by chance or by beam search, whatever else is in the batch."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -76,15 +78,53 @@ class Written(NamedTuple):
 @torch.no_grad()
 def greedy(model: Writer, memory: Any, rules: Rules) -> list[Written]:
     """Returns for each sequence the tokens that are most probable one by one; of equal ones that of the lower id."""
+    return token_by_token(model, memory, rules, lambda log_p, _: best_of_each(log_p))
+
+
+@torch.no_grad()
+def sample(
+    model: Writer, memory: Any, rules: Rules, *, generators: Sequence[torch.Generator], temperature: float = 1.0
+) -> list[Written]:
+    """Returns for each sequence tokens that are drawn one by one with probabilities ∝ p^(1/temperature).
+
+    generators: on the CPU, one for each sequence. Each token takes one number of its own sequence's generator, so
+    nothing depends on other sequences of the batch. A temperature near 0 is greedy search; log p is that of the model
+    at a temperature of 1. Raises ValueError for a temperature that is not positive and finite.
+    """
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"sampling needs a positive and finite temperature, got {temperature}")
+
+    def choose(log_p: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        refuse_nothing(log_p.amax(1))
+        drawn = [torch.rand((), generator=generators[row], dtype=torch.float64) for row in rows.tolist()]
+        token = drawn_of_each(log_p.double() / temperature, torch.stack(drawn).to(log_p.device))
+        return log_p.gather(1, token.unsqueeze(1)).squeeze(1), token
+
+    return token_by_token(model, memory, rules, choose)
+
+
+def drawn_of_each(scores: Tensor, uniform: Tensor) -> Tensor:
+    """Returns for each row the first place up to which the softmax of its scores sums to more than the row's uniform
+    number, (row,). scores: float64 (row, place); uniform: float64 (row,), at least 0 and below 1."""
+    sums = scores.softmax(1).cumsum(1)
+    return torch.searchsorted(sums, uniform.unsqueeze(1) * sums[:, -1:], right=True).squeeze(1)
+
+
+def token_by_token(
+    model: Writer, memory: Any, rules: Rules, choose: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+) -> list[Written]:
+    """Returns what is written where each sequence has one hypothesis. choose: takes log p of the next token, with −∞
+    for what may not be written, (row, vocabulary), and the numbers of these sequences (row,), and returns log p of the
+    token that each takes and the token, (row,) both."""
     longest = rules.longest
     rows, log_p = torch.arange(len(longest), device=longest.device), torch.zeros(len(longest), dtype=torch.float64)
     found, state = [list[int]() for _ in longest], model.start(memory)
     last = torch.full_like(longest, rules.begin)
     while len(rows):
         scores, state = model.step(state, last)
-        best_log_p, last = best_of_each(rules.permit(scores))
-        refuse_nothing(best_log_p)
-        log_p[rows.cpu()] += best_log_p.double().cpu()
+        own_log_p, last = choose(rules.permit(scores), rows)
+        refuse_nothing(own_log_p)
+        log_p[rows.cpu()] += own_log_p.double().cpu()
         for row, token in zip(rows.tolist(), last.tolist(), strict=True):
             found[row].append(token)
         going = (last != rules.end) & (longest[rows] > len(found[int(rows[0])]))

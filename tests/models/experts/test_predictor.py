@@ -77,6 +77,20 @@ def test_translations_hang_on_no_other_text_and_come_back_from_disk(
         load_predictor(tmp_path / "kept")
 
 
+def test_drawn_translations_follow_seed_and_place_and_no_other_text(predictor: TranslationPredictor) -> None:
+    tasks = [0, 1, 2, 1, 0]
+    found = predictor.translate(TEXTS, tasks, decoding_temperature=2.0, seed=3)
+    assert predictor.translate(TEXTS, tasks, decoding_temperature=2.0, seed=3) == found
+    others = ["une maison", "maison", "une", TEXTS[3], "x"]
+    assert predictor.translate(others, tasks, decoding_temperature=2.0, seed=3)[3].text == found[3].text
+    assert predictor.translate(TEXTS, tasks, decoding_temperature=2.0, seed=4)[3].text != found[3].text
+    assert found[2] == found[4] == ("", 0.0, False, True)
+    cold = predictor.translate(TEXTS, tasks, decoding_temperature=1e-6)
+    assert [one.text for one in cold] == [one.text for one in predictor.translate(TEXTS, tasks, beam=1)]
+    with pytest.raises(ValueError, match="sampling needs a positive and finite temperature, got 0"):
+        predictor.translate(TEXTS, tasks, decoding_temperature=0)
+
+
 def test_a_table_is_translated_in_its_order_whatever_else_it_has(predictor: TranslationPredictor) -> None:
     table = pd.DataFrame({"text": ["ein", None], "from": "de", "to": "en", "more": 1}, index=[5, 5])
     found = translated_table(predictor, table, beam=1)

@@ -17,12 +17,13 @@ from sklearn.exceptions import NotFittedError
 
 from models import Translator
 from models.experts import predictor, search, translator
+from models.experts.encoding import encoded, encoded_to_learn
 from models.experts.pairs import pairs_in
 from models.experts.predictor import Translation, cut_in_words
 from models.experts.scores import bleu_of, difference, metrics, resampled, score_of, scores_of, spaced, statistics
 from models.experts.tables import translated_table
 from models.experts.training import Training
-from models.experts.translator import CUT, encoded, encoded_to_learn, warn_of_none_held_out, with_tasks
+from models.experts.translator import CUT, warn_of_none_held_out, with_tasks
 from models.sequence.vocabulary import UNKNOWN
 
 ENGLISH = [f"{one} {two}" for one in ("a", "the", "my", "no") for two in ("house", "tree", "dog", "cat")]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.sequence.decoding import Rules, Written, beam, best_of, best_of_each, greedy
+from models.sequence.decoding import Rules, Written, beam, best_of, best_of_each, drawn_of_each, greedy, sample
 
 LETTERS, STEPS, END, BEGIN = 5, 4, 0, 4
 
@@ -116,6 +116,67 @@ def test_nothing_depends_on_neighbours(size: int) -> None:
     assert [letters(each) for each in together] == [letters(each) for each in alone]
     assert [each.log_p for each in together] == pytest.approx([each.log_p for each in alone], rel=1e-12)
     assert all(len(letters(each)) <= most for each, most in zip(together, longest.tolist(), strict=True))
+
+
+def generators(count: int, first: int = 0) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(first + row) for row in range(count)]
+
+
+def drawn_by_a_loop(table: Tensor, longest: int, temperature: float, generator: torch.Generator) -> list[int]:
+    """Each letter is the first up to which p^(1/temperature), normalised, sums to more than a uniform number."""
+    before, last, found = 0, BEGIN, list[int]()
+    while len(found) < longest and (not found or found[-1] != END):
+        weights = [math.exp(float(own) / temperature) for own in table[len(found), before, last]]
+        point, sums, letter = float(torch.rand((), generator=generator, dtype=torch.float64)) * sum(weights), 0.0, -1
+        while sums <= point:
+            letter += 1
+            sums += weights[letter]
+        found.append(letter)
+        before, last = last, letter
+    return found
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_a_sample_is_that_of_a_plain_loop_with_neighbours_or_without(temperature: float) -> None:
+    own, longest = tables(30, seed=3), torch.randint(1, STEPS + 1, (30,), generator=torch.Generator().manual_seed(0))
+    whole = Rules(BEGIN, END, longest)
+    found = sample(TableWriter(), own, whole, generators=generators(30), temperature=temperature)
+    expected = [
+        drawn_by_a_loop(table, int(most), temperature, generator)
+        for table, most, generator in zip(own, longest, generators(30), strict=True)
+    ]
+    assert [list(letters(each)) for each in found] == expected
+    assert len({len(each) for each in expected}) > 1
+    total = sum(float(own[4, step, [0, BEGIN, *expected[4]][step], [BEGIN, *expected[4]][step], letter])
+                for step, letter in enumerate(expected[4]))  # fmt: skip
+    assert found[4].log_p == pytest.approx(total)
+
+
+def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
+    """Of 4000 draws the counts of five letters lie within five deviations of their means."""
+    table = tables(1, seed=8)
+    expected = table[0, 0, 0, BEGIN].exp()
+    found = sample(TableWriter(), table.expand(4000, *table.shape[1:]), rules(4000, 1), generators=generators(4000))
+    counts = torch.bincount(torch.tensor([letters(each)[0] for each in found]), minlength=LETTERS)
+    deviation = (4000 * expected * (1 - expected)).sqrt()
+    assert bool(((counts - 4000 * expected).abs() < 5 * deviation).all())
+
+
+def test_a_sample_near_temperature_0_is_greedy_and_writes_what_is_allowed() -> None:
+    own = tables(20, seed=9)
+    cold = sample(TableWriter(), own, rules(20), generators=generators(20), temperature=1e-4)
+    assert [letters(each) for each in cold] == [letters(each) for each in greedy(TableWriter(), own, rules(20))]
+    allowed = torch.tensor([True, False, True, False, False])
+    some = sample(TableWriter(), own, Rules(BEGIN, END, rules(20).longest, allowed), generators=generators(20))
+    assert {letter for each in some for letter in letters(each)} == {END, 2}
+    assert drawn_of_each(torch.tensor([[-torch.inf, 0.0, -torch.inf]] * 2).double(), torch.tensor([0.0, 1 - 2**-53],
+                         dtype=torch.float64)).tolist() == [1, 1]  # fmt: skip
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, math.nan])
+def test_a_temperature_must_be_positive(temperature: float) -> None:
+    with pytest.raises(ValueError, match="temperature, got"):
+        sample(TableWriter(), tables(1), rules(1), generators=generators(1), temperature=temperature)
 
 
 def test_a_larger_beam_finds_better_sequences() -> None:
