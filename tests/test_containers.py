@@ -65,20 +65,25 @@ def test_base_and_packages_are_pinned(compose: dict[str, Any]) -> None:
     assert re.search(r"^ENV .*PIP_CONSTRAINT=/constraints.txt", DOCKERFILE, re.M)
 
 
-def test_images_have_the_extras_that_recipes_need_all_of_them_pinned() -> None:
-    wheel = stages()["wheel"]
-    extras, script = re.search(r'^ARG EXTRAS="(.*)"$', wheel, re.M), re.search(r'python -c "(.*)" >', wheel)
-    assert extras is not None
+def requirements_of(extras: str) -> subprocess.CompletedProcess[str]:
+    """What the image's own script says of extras."""
+    script = re.search(r'python -c "(.*)" >', stages()["wheel"])
     assert script is not None
-    said = subprocess.run(
-        [sys.executable, "-c", script[1]],
-        cwd=ROOT,
-        env={"EXTRAS": extras[1]},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    wanted = said.stdout.splitlines()
+    command = [sys.executable, "-c", script[1]]
+    return subprocess.run(command, cwd=ROOT, env={"EXTRAS": extras}, capture_output=True, text=True, check=False)
+
+
+def test_an_extra_that_there_is_not_is_told_in_one_line() -> None:
+    said = requirements_of("gp texts")
+    assert said.returncode == 1
+    assert said.stderr.startswith("EXTRAS: no extra is called texts; there are ['")
+    assert len(said.stderr.splitlines()) == 1
+
+
+def test_images_have_the_extras_that_recipes_need_all_of_them_pinned() -> None:
+    extras = re.search(r'^ARG EXTRAS="(.*)"$', stages()["wheel"], re.M)
+    assert extras is not None
+    wanted = requirements_of(extras[1]).stdout.splitlines()
     own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     added = [line for name in ("gp", "text") for line in own["optional-dependencies"][name]]
     assert wanted == [*own["dependencies"], *added]

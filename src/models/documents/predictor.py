@@ -226,8 +226,8 @@ def warn_of(documents: Sequence[Placed], *, boxes: bool, stacklevel: int = 4) ->
     lacking = sum(int(without_box(document).sum()) for document in documents) if boxes else 0
     if lacking:
         every = sum(len(document.words) for document in documents)
-        warnings.warn(f"{lacking} of {every} words have no box; they are taken to stand where the word before stands",
-                      stacklevel=stacklevel)  # fmt: skip
+        place = "each is taken to stand at the nearest word of its page that has one, if there is any"
+        warnings.warn(f"{lacking} of {every} words have no box; {place}", stacklevel=stacklevel)
 
 
 def warn_of_unread(found: Sequence[Spread], documents: Sequence[Placed], most: int) -> None:

@@ -16,12 +16,10 @@ def columns(run: Any) -> dict[str, object]:
     simple models their errors alone."""
     tags, metrics = run.data.tags, run.data.metrics
     own = other_scores(run, ERROR)
-    simple = tuple(f"_{name.removeprefix(SIMPLE)}" for name in own if name.startswith(SIMPLE))
-    named = {name for name in own if any(f"{name}{end}" in own for end in simple)}  # of kinds called as simple models
-    own = {
-        name: value for name, value in own.items()
-        if name.startswith(SIMPLE) or name in named or not name.endswith(simple)
-    }  # fmt: skip
+    ends = [f"_{name.removeprefix(SIMPLE)}" for name in own if name.startswith(SIMPLE)]
+    named = {name for name in own if any(f"{name}{end}" in own for end in ends)}  # of kinds called as simple models
+    simple = {f"{name}{end}" for name in own for end in ends} - named
+    own = {name: value for name, value in own.items() if name.startswith(SIMPLE) or name not in simple}
     own |= {name.removeprefix(ATTENTION): value for name, value in metrics.items() if name.startswith(ATTENTION)}
     return {
         **{name: tags[name] for name in TAGS},

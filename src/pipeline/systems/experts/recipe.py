@@ -99,7 +99,7 @@ def said_of_pairs(pairs: int, tasks: int, *, repeated: int = 0, too_long: int = 
     than `longest` tokens on a side.
     """
     reasons = {
-        f"{repeated} as repetitions and overlaps (removed.csv)": repeated,
+        f"{repeated} of all parts as repetitions and overlaps": repeated,
         f"{too_long} with more than vocabulary.longest={longest} tokens on a side": too_long,
     }
     left = ", ".join(said for said, count in reasons.items() if count)

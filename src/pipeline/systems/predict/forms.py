@@ -171,10 +171,10 @@ def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, 
         words = f"text read on {len(found)} of {len(parts)} forms"
         return found, words + said_of_empty_ones(answered)
     words = f"{len(found)} boxes on {len(parts)} forms, {int((found['class'] == 'word').sum())} of them words"
-    return found, words + said_of_empty_ones(answered) + ("" if len(found) else said_of_lower(model, settings))
+    return found, words + said_of_empty_ones(answered) + ("" if len(found) else advice_on_lower_scores(model, settings))
 
 
-def said_of_lower(model: Any, settings: PredictConfig) -> str:
+def advice_on_lower_scores(model: Any, settings: PredictConfig) -> str:
     """Returns, for images on which no box was found, how many boxes have a lower score, and the setting that takes
     them; nothing where there is none, or where no lower score can be asked for. The images are looked at anew."""
     params = model.metadata.get_params_schema()

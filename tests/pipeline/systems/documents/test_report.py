@@ -147,7 +147,8 @@ def test_a_table_of_jobs_has_the_scores_of_the_network_and_the_errors_of_simple_
         "test_entity_f1_party": 0.4,
         "test_entity_f1_words_0_511": 0.6,
         "test_entity_f1_a_window_tagger": 0.3,
-    }  # of a kind that is called so
+        "test_entity_f1_b_window_tagger": 0.2,
+    }  # of kinds that are called so
     simple = {"test_error_window_tagger": 0.3, "test_entity_f1_window_tagger": 0.7,
               "test_entity_f1_party_window_tagger": 0.6, "test_error_window_tagger_layout": 0.2,
               "test_entity_f1_a_window_tagger_window_tagger": 0.9,
@@ -158,7 +159,7 @@ def test_a_table_of_jobs_has_the_scores_of_the_network_and_the_errors_of_simple_
     own = {name: value for name, value in columns(run).items() if name.startswith(("test_", "saved_"))}
     assert own == {
         "test_entity_f1": 0.5, "test_entity_f1_party": 0.4, "test_entity_f1_words_0_511": 0.6, "saved_bytes": 64.0,
-        "test_entity_f1_a_window_tagger": 0.3,
+        "test_entity_f1_a_window_tagger": 0.3, "test_entity_f1_b_window_tagger": 0.2,
         "test_error_window_tagger": 0.3, "test_error_window_tagger_layout": 0.2,
     }  # fmt: skip
 

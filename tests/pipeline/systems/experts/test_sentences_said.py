@@ -41,7 +41,7 @@ def test_pairs_and_tasks_are_counted_in_words(pairs: int, tasks: int, said: str)
 
 def test_pairs_that_are_left_out_are_counted_by_reason() -> None:
     left = "6 training pairs of 1 task; left out: "
-    repeated = "3 as repetitions and overlaps (removed.csv)"
+    repeated = "3 of all parts as repetitions and overlaps"
     long = "2 with more than vocabulary.longest=60 tokens on a side"
     assert said_of_pairs(6, 1, repeated=3) == left + repeated
     assert said_of_pairs(6, 1, too_long=2, longest=60) == left + long

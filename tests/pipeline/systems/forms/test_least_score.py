@@ -91,7 +91,7 @@ def test_a_run_says_from_which_score_on_it_reads_and_what_lies_below(detector: D
         "On test no word has it, and 2 have a lower score: recipe=predict takes them, but for those that overlap "
         "others, with least_score=0.05."
     )
-    assert report.said_of_least(reader, [tested]) == f"\n\n{front} from 0.05 on. {below}"
+    assert report.least_score_in_words(reader, [tested]) == f"\n\n{front} from 0.05 on. {below}"
     reader = FormReader(Low(), Letters(), least_score=0.2)
-    assert report.said_of_least(reader, [tested]).endswith("from 0.05 on.")
-    assert report.said_of_least(reader, [tested._replace(sheets=[sheet._replace(found=None)])]) == ""
+    assert report.least_score_in_words(reader, [tested]).endswith("from 0.05 on.")
+    assert report.least_score_in_words(reader, [tested._replace(sheets=[sheet._replace(found=None)])]) == ""

@@ -20,7 +20,7 @@ from pipeline.systems.forms.segmentation.fitting import fit
 from pipeline.systems.forms.segmentation.load import Shown
 from pipeline.systems.forms.segmentation.multirun import mean_known
 from pipeline.systems.forms.segmentation.scores import least_score_of, metrics_of
-from pipeline.systems.forms.segmentation.stages import least_score, said_of_least
+from pipeline.systems.forms.segmentation.stages import least_score, least_score_in_words
 
 BOXES = torch.tensor([[0.0, 0.0, 9.0, 9.0], [20.0, 20.0, 40.0, 40.0]])
 TRUTH = Truth(BOXES, torch.tensor([1, 3]))  # a word and a stamp
@@ -57,7 +57,7 @@ def test_the_least_score_goes_by_what_is_scored() -> None:
     data: Any = SimpleNamespace(parts={"validation": FormImages.of([FORM])})
     fitted: Any = SimpleNamespace(found=[found], detector=SimpleNamespace(settings=RFCN()))
     assert least_score(settings, data, fitted) == (0.05, 1.0)
-    words = said_of_least(settings, 0.05, 1.0)
+    words = least_score_in_words(settings, 0.05, 1.0)
     assert "with which words have" in words
     assert words.endswith("Average precision is over all boxes from 0.05 on.")
     settings.forms.scored = "classes"

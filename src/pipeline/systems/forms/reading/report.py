@@ -135,7 +135,7 @@ def score_report(metrics: dict[str, float], data: HandwrittenForms, alphabet: Al
     return "\n\n".join([*tables, f"{lost}Data: {data.name}, source {data.source}"])
 
 
-def said_of_least(reader: Reader, tests: Sequence[Tested]) -> str:
+def least_score_in_words(reader: Reader, tests: Sequence[Tested]) -> str:
     """Returns from which score on found boxes are read, in words, and of a test part on which none has it how many have
     a lower one. Nothing where no boxes were looked for."""
     looked = [own for own in tests if any(sheet.found is not None for sheet in own.sheets)]
@@ -143,10 +143,10 @@ def said_of_least(reader: Reader, tests: Sequence[Tested]) -> str:
         return ""
     words = (f"\n\nBoxes are read from a least score of {reader.least_score:g} on, which validation chose. Average "
              f"precision is over all boxes from {GRID[0]:g} on.")  # fmt: skip
-    return words + "".join(said_of_lower(own, reader.least_score) for own in looked)
+    return words + "".join(lower_scores_in_words(own, reader.least_score) for own in looked)
 
 
-def said_of_lower(own: Tested, least: float) -> str:
+def lower_scores_in_words(own: Tested, least: float) -> str:
     """Returns how many words of a test part have a lower score than the least, where none has it; nothing elsewhere."""
     scores = np.concatenate([found.scores[found.classes == WORD].double().numpy() for found in own.found()[0]])
     if not len(scores) or scores.max() >= least:

@@ -19,7 +19,7 @@ from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import cut_out, load
 from pipeline.systems.forms.reading.parts import Part, detector_for, page_reader_for, recogniser_for
-from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, said_of_least, score_report
+from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, least_score_in_words, score_report
 from pipeline.systems.forms.reading.scores import (
     Reader,
     Sheet,
@@ -56,7 +56,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
         metrics = log_read(here, reader, tests, () if detector is None else detector.model.settings.kinds)
         log_metrics(here.run, alphabet_metrics(network.alphabet, data.parts["test"].words()))
         kept = keep(settings, data, reader, validation, here)
-    words = score_report(metrics, data, network.alphabet) + said_of_least(reader, tests) + kept
+    words = score_report(metrics, data, network.alphabet) + least_score_in_words(reader, tests) + kept
     here.close(words, f"{validation:.4g} on the validation part")
     return validation
 

@@ -69,7 +69,7 @@ def stages(settings: FormsConfig, data: HandwrittenForms, device: torch.device, 
             log_form_changes(here, data.parts["train"], Augmentation(settings.forms.augment, settings.seed))
         log_metrics(here.run, {"evaluate/least_score": least})
         kept = keep(settings, data, fitted, least, here)
-    words = score_report(tests, data) + said_of_least(settings, least, rate) + kept
+    words = score_report(tests, data) + least_score_in_words(settings, least, rate) + kept
     here.close(words, f"{fitted.validation:.4g} on the validation part")
     return fitted.validation
 
@@ -81,7 +81,7 @@ def least_score(settings: FormsConfig, data: HandwrittenForms, fitted: FittedDet
     return least_score_of(found, held.truths, scored_kinds(fitted.detector.settings.kinds, settings.forms.scored))
 
 
-def said_of_least(settings: FormsConfig, least: float, rate: float) -> str:
+def least_score_in_words(settings: FormsConfig, least: float, rate: float) -> str:
     """Returns from which score on the kept detector finds boxes, in words."""
     what = "words" if settings.forms.scored == "words" else "boxes"
     return (f"\n\nThe detector is kept with a least score of {least:g}, with which {what} have the best F1 on the "
