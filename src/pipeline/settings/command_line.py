@@ -50,6 +50,15 @@ def recipe_in(file: Path) -> str | None:
     return named[-1] if named else None
 
 
+def choices_in_files(group: str, arguments: Sequence[str]) -> list[str]:
+    """Returns the choices of a config group, those of --config-dir among them, as the files are called; for where Hydra
+    has ended and `pipeline.settings.choices` has nothing to ask."""
+    folders = [folder / group for folder in config_folders(arguments)]
+    return sorted(
+        {file.relative_to(folder).with_suffix("").as_posix() for folder in folders for file in folder.rglob("*.yaml")}
+    )
+
+
 def experiments_with(group: str, arguments: Sequence[str]) -> list[str]:
     """Returns the experiments that choose in a config group which the defaults leave out, and that run the same recipe
     as a command line."""

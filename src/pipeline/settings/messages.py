@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.passwords import masked
-from pipeline.settings.command_line import experiments_with, typed_choice
+from pipeline.settings.command_line import choices_in_files, experiments_with, typed_choice
 from pipeline.settings.nearest import no_such_choice
 
 UNKNOWN_CHOICE = re.compile(
@@ -89,8 +89,13 @@ def several_values(text: str) -> str | None:
 
 
 def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
-    """Says how a choice of a group that the defaults leave out is typed. typed: the choice with + before it. arguments:
-    the command line; an experiment of its recipe that has the group is named, up to three."""
+    """Says how a choice of a group that the defaults leave out is typed, or that there is no such choice. typed: the
+    choice with + before it. arguments: the command line; an experiment of its recipe that has the group is named, up to
+    three."""
+    options = choices_in_files(group, arguments)
+    unknown = [name for name in typed.partition("=")[2].split(",") if name not in options]
+    if unknown:
+        return no_such_choice(group, unknown[0], options)
     having = experiments_with(group, arguments) if typed_choice("experiment", arguments) is None else []
     named = " or ".join(f"+experiment={name}" for name in having) if len(having) <= MOST_NAMED else ""
     there = f" ({named} has one)" if named else ""

@@ -103,6 +103,12 @@ def test_the_experiments_that_have_a_group_are_named_where_they_are_few(run_pipe
     )  # seven experiments of the PSRNN have a contender
 
 
+@pytest.mark.parametrize("sweep", [(), ("-m", "seed=0,1")])
+def test_a_choice_that_there_is_not_is_told_at_once(run_pipeline: Callable, sweep: tuple[str, ...]) -> None:
+    error = run_pipeline(*sweep, "recipe=documents", "reader=lstm").error
+    assert error.startswith("error: reader=lstm is unknown; choose one of boxes_distance, ")
+
+
 def test_a_swept_choice_without_its_plus_is_refused_before_the_parent_is_made(
     run_pipeline: Callable, client: MlflowClient
 ) -> None:

@@ -171,6 +171,10 @@ def best_lines(table: Any) -> dict[str, tuple[float, Any]]:
 
 
 def in_words(means: pd.DataFrame, paired: Any, claims: pd.DataFrame) -> str:
-    """Returns the three tables in Markdown; without pairs the means alone."""
+    """Returns the three tables in Markdown, and what a ratio is of; without pairs the means alone."""
     text = markdown_table(means, digits=4)
-    return f"{text}\n\n{markdown_table(paired[SHOWN])}\n\n{markdown_table(claims)}" if len(paired) else text
+    if not len(paired):
+        return text
+    said = ("A ratio below 1 is in favour of the challenger. Of *nlpd* it is that of exp(NLPD), whose logarithm is the "
+            "difference in nats.")  # fmt: skip
+    return "\n\n".join([text, markdown_table(paired[SHOWN]), said, markdown_table(claims)])

@@ -19,7 +19,7 @@ from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.config import FormsConfig
 from pipeline.systems.forms.reading.load import cut_out, load
 from pipeline.systems.forms.reading.parts import Part, detector_for, page_reader_for, recogniser_for
-from pipeline.systems.forms.reading.report import Tested, log_parts, log_read, least_score_in_words, score_report
+from pipeline.systems.forms.reading.report import Tested, least_score_in_words, log_parts, log_read, score_report
 from pipeline.systems.forms.reading.scores import (
     Reader,
     Sheet,
