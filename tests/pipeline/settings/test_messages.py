@@ -66,7 +66,7 @@ def test_a_run_says_it(run_pipeline: Callable, monkeypatch: pytest.MonkeyPatch) 
     ("arguments", "message"),
     [
         (("recipe=documents", "reader=boxes_literal"), "so put + before it to add one: +reader=boxes_literal"),
-        (("contender=pca",), "so put + before it to add one: +contender=pca"),
+        (("contender=mocap/psrnn",), "so put + before it to add one: +contender=mocap/psrnn"),
         (("recipe=documents", "data@pretrain_on=funsd"), "put + before it to add one: +data@pretrain_on=funsd"),
         (("+data=mocap",), "so leave out the + to replace it: data=mocap"),
         (("recipe=documents", "+attention=full"), "so leave out the + to replace it: attention=full"),
@@ -99,7 +99,7 @@ def test_the_experiments_that_have_a_group_are_named_where_they_are_few(run_pipe
     said = "(+experiment=ssgp has one), so put + before it to add one: +contender=ssgp/iid"
     assert run_pipeline("recipe=ssgp", "contender=ssgp/iid").error.endswith(said)
     assert (
-        "to replace, so put +" in run_pipeline("contender=pca").error
+        "to replace, so put +" in run_pipeline("contender=mocap/psrnn").error
     )  # seven experiments of the PSRNN have a contender
 
 
