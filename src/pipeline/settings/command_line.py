@@ -53,7 +53,7 @@ def recipe_in(file: Path) -> str | None:
 def choices_in_files(group: str, arguments: Sequence[str]) -> list[str]:
     """Returns the choices of a config group, those of --config-dir among them, as the files are called; for where Hydra
     has ended and `pipeline.settings.choices` has nothing to ask."""
-    folders = [folder / group for folder in config_folders(arguments)]
+    folders = [folder / group.partition("@")[0] for folder in config_folders(arguments)]
     return sorted(
         {file.relative_to(folder).with_suffix("").as_posix() for folder in folders for file in folder.rglob("*.yaml")}
     )
