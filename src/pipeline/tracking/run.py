@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +43,12 @@ def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         else:
             flat[f"{prefix}{key}"] = str(value)
     return flat
+
+
+def is_metric_name(name: str) -> bool:
+    """Returns whether MLflow takes a name of a metric: letters, digits, spaces and _ - . : /, where / stands as in the
+    path of a file."""
+    return re.fullmatch(r"[/\w.\- :]+", name) is not None and posixpath.normpath(name) == name
 
 
 def now() -> int:

@@ -22,6 +22,7 @@ from pipeline.systems.documents.load import Loaded, chunks_by_document, outputs_
 from pipeline.systems.documents.scores import LENGTHS, SCORES, Scored, confusion_of, scores_by_length, worth_a_row
 from pipeline.systems.documents.sight import sight_of
 from pipeline.systems.documents.tagged_page import page_figure, tagged_page
+from pipeline.tracking.run import is_metric_name
 
 BY_DOCUMENT, PREDICTIONS, BASELINES = "by_document.csv", "predictions.csv", "baselines.csv"
 VOCABULARY, PLANS = "vocabulary.json", "plans.csv"
@@ -50,17 +51,20 @@ NAMED |= {
 
 
 def refuse_taken_kinds(settings: DocumentsConfig, data: Documents) -> None:
-    """Raises PipelineError, with the metric, for a kind of entities whose F1 would be logged under the name of another
-    metric: of the interval of F1, of a length of documents, or of a simple model."""
+    """Raises PipelineError, with the metric, for a kind of entities whose F1 would be logged under a name that MLflow
+    refuses, or under that of another metric: of the interval of F1, of a length of documents, or of a simple model."""
     if settings.documents.task != "entities":
         return
     kinds = sorted({tag[2:] for tag in data.tags if tag != OUTSIDE})
     taken = names_beside_kinds(kinds, simple=settings.documents.baselines)
     for kind in kinds:
-        if kind in taken:
+        metric = f"evaluate/test_entity_f1_{kind}"
+        fault = taken.get(kind, None if is_metric_name(metric) else "a name that MLflow does not take")
+        if fault is not None:
+            of_letters = "" if kind in taken else " of letters, digits, spaces and _ - ."
             raise PipelineError(
                 f"documents.task=entities: {data.name} has entities of the kind {kind!r}, whose F1 would be the metric "
-                f"evaluate/test_entity_f1_{kind}, {taken[kind]}; give the kind another name"
+                f"{metric}, {fault}; give the kind another name{of_letters}"
             )
 
 

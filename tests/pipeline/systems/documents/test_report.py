@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow.exceptions import MlflowException
+from mlflow.utils.validation import _validate_metric_name
 
 from data.documents.generator import SyntheticDocuments
 from data.pages import Documents, tags_of_kinds
@@ -70,6 +72,21 @@ def test_a_kind_of_entities_that_is_called_as_another_metric_is_refused(kind: st
     refuse_taken_kinds(asked("classes"), data)
     if kind.endswith(("tagger", "layout")):
         refuse_taken_kinds(asked(baselines=False), data)
+
+
+@pytest.mark.parametrize("kind", ["Prix (€)", "A&B", "due//date", "due/"])
+def test_a_kind_of_entities_that_mlflow_takes_for_no_metric_is_refused_before_training(kind: str) -> None:
+    data = with_kinds("party", kind)
+    with pytest.raises(PipelineError, match=r"MLflow does not take; give the kind another name of letters, digits"):
+        refuse_taken_kinds(asked(), data)
+    with pytest.raises(MlflowException):
+        _validate_metric_name(f"evaluate/test_entity_f1_{kind}")
+
+
+@pytest.mark.parametrize("kind", ["Prix: 1.5", "größe", "due/date", "a-b"])
+def test_a_kind_of_entities_that_mlflow_takes_for_a_metric_is_taken(kind: str) -> None:
+    refuse_taken_kinds(asked(), with_kinds("party", kind))
+    _validate_metric_name(f"evaluate/test_entity_f1_{kind}")
 
 
 @pytest.mark.parametrize(
