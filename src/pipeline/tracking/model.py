@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import shlex
 import shutil
 import warnings
@@ -90,13 +91,21 @@ def changed(found: Model, uri: str, settings: dict[str, Any]) -> dict[str, Any] 
     return {name: value for name, value in settings.items() if name in known} or None
 
 
+def refuse_run(uri: str) -> None:
+    """Raises PipelineError for a URI that names a run, of 32 hexadecimal digits, and no model of it."""
+    named = re.fullmatch(r"(?:runs:/+)?([0-9a-f]{32})/?", uri)
+    if named:
+        raise PipelineError(f"model={uri} names a run and not its model; give model=runs:/{named[1]}/{MODEL}")
+
+
 def load_model(uri: str, **settings: Any) -> Any:
     """Returns the logged model at an MLflow URI, with `settings` in place of those that it was logged with
     (`Servable.model_config`).
 
-    Raises PipelineError when there is none, when it is not one of this project, without a package that it needs, and
-    for a setting that it does not have, unless that is None.
+    Raises PipelineError when there is none, when it is not one of this project, without a package that it needs, for a
+    setting that it does not have, unless that is None, and for a URI of a run.
     """
+    refuse_run(uri)
     try:
         found = Model.load(uri)  # also of a folder from another store, where MLflow's get_model_info looks it up
         if (found.metadata or {}).get("project") != MARK["project"]:

@@ -46,12 +46,14 @@ class PredictConfig(CommonConfig):
 
 
 def check(settings: PredictConfig) -> None:
-    """Raises, before the model is looked for, PipelineError where none is named, and DataError where there is no file
-    to predict, nor a folder."""
+    """Raises, before the model is looked for, PipelineError where no model or no file is named, and DataError where
+    there is no file to predict, nor a folder."""
     from data.files.table_files import existing_file
 
     if not settings.model.uri.strip():
         raise PipelineError("model is empty; give model=runs:/RUN_ID/model, as a training run printed it")
+    if not settings.data.path.strip():
+        raise PipelineError("data.path is empty; give data.path=FILE, the file to predict, or a folder of images")
     if not Path(settings.data.path).expanduser().is_dir():
         with of_section("data"):
             existing_file(settings.data.path)

@@ -46,6 +46,14 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
         raise PipelineError(f"output={path} cannot be written ({error.strerror or error})") from error
 
 
+def write_predictions(frame: pd.DataFrame, path: Path, words: str) -> None:
+    """Writes predictions as `write_csv` does, and prints `words` about them with the file, and whether it took the
+    place of an older one."""
+    replaced = path.exists()
+    write_csv(frame, path)
+    print(f"{words}: {path}{' (in place of an older file of this name; output=FILE keeps both)' if replaced else ''}")
+
+
 def times_of_predictions(sequences: Sequences, horizon: int) -> pd.Index:
     """Returns the time of every row of the predictions, in the zone of the file's: the times of the file, or with a
     horizon those that come after them, dates as texts that a served model answers with too."""
@@ -196,5 +204,4 @@ def predict(settings: PredictConfig, job: Job) -> None:  # noqa: ARG001
     }  # fmt: skip
     predict_with = taken.get(model.metadata.metadata.get("takes"), predicted_sequences)
     predicted, words = predict_with(model, settings)
-    write_csv(predicted, output)
-    print(f"{words}: {output}")
+    write_predictions(predicted, output, words)
