@@ -5,6 +5,7 @@ Hydra makes one in every process, for a single run too, so MLflow and pandas wai
 
 from __future__ import annotations
 
+import json
 import os
 import traceback
 from collections.abc import Callable, Iterator
@@ -104,16 +105,18 @@ class ParentRun(Callback):
         tracking = config.get("tracking")
         if tracking is None or not tracking.enabled or not system(config.recipe).tracked:
             return
-        from pipeline.multirun.checks import check_sweep, jobs_are_here, planned_jobs, varied_keys
+        from pipeline.multirun.checks import check_sweep, jobs_are_here, planned_jobs, shrunk_sweep, varied_keys
         from pipeline.multirun.parent import experiment_name, parent_run
+        from pipeline.tracking.run import LOWERED
 
         self.compare, self.register = config.compare, config.tracking.register
         self.jobs_here = jobs_are_here(config)
         check_sweep(config)
         varied = ",".join(f"'{key}'" for key in varied_keys(config))
-        jobs = planned_jobs(config)
+        jobs, shrunk = planned_jobs(config), shrunk_sweep(config)
         self.run = parent_run(config, self.lock)
         self.run.tags({"jobs.planned": str(jobs)} if jobs else {})
+        self.run.tags({LOWERED: json.dumps(shrunk, ensure_ascii=False)} if shrunk else {})
         with open_dict(config):
             config.hydra.overrides.task.append(f"tracking.parent={self.run.id}")
             quoted = experiment_name(config).replace("'", r"\'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -27,6 +28,16 @@ def command_line(config: DictConfig) -> list[str]:
     """Returns the overrides of a multirun: what its experiment sweeps over, then those of its command line."""
     params = config.hydra.sweeper.get("params") or {}
     return [*(f"{key}={value}" for key, value in params.items()), *config.hydra.overrides.task]
+
+
+def shrunk_sweep(config: DictConfig) -> list[str]:
+    """Returns what limits of `size` take from the sweep of a multirun's experiment, as "seed range(20) → range(2)".
+    What is typed on the command line has the place of it, and is not lowered so."""
+    typed, unlimited = swept_values(config.hydra.overrides.task), copy.deepcopy(config)
+    for name in config.get("size") or ():
+        OmegaConf.update(unlimited, f"size.{name}", None)
+    kept, whole = ((own.hydra.sweeper.get("params") or {}) for own in (config, unlimited))
+    return [f"{key} {whole[key]} → {kept[key]}" for key in kept if key not in typed and kept[key] != whole[key]]
 
 
 def planned(config: DictConfig) -> dict[str, list[str]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 from mlflow.entities import Run as MlflowRun
 
 from pipeline.tracking.run import LOWERED
 from pipeline.tracking.session import PRUNED
+
+
+ONE_NUMBER = re.compile(r"(?P<key>\S+) (?P<value>\d+) → (?P<limit>\d+)")  # that `size` lowered, as a job says it
 
 
 def stopped_before_end(children: list[MlflowRun]) -> list[MlflowRun]:
@@ -43,8 +47,36 @@ def had_limits(children: list[MlflowRun]) -> bool:
     return any(limit != "None" for limit in limits)
 
 
-def lowered_in(children: list[MlflowRun]) -> list[str]:
-    """Returns what `size` lowered in any of the jobs, in words, each once, in the order of the jobs."""
-    in_order = sorted(children, key=lambda child: int(child.data.tags.get("job", 0)))
-    said = (word for child in in_order for word in json.loads(child.data.tags.get(LOWERED, "[]")))
-    return list(dict.fromkeys(said))
+def lowered_in(runs: list[MlflowRun]) -> list[str]:
+    """Returns what `size` lowered in a multirun, in words: in its sweep, by its parent, and in any of its jobs. What
+    was drawn for jobs of a search is one entry a setting ("67–466 → 10").
+
+    runs: the parent and its jobs. Entries come in the order of the jobs, those of the parent first.
+    """
+    in_order = sorted(runs, key=lambda run: int(run.data.tags.get("job", -1)))
+    return joined([word for run in in_order for word in words_in(run.data.tags.get(LOWERED, "[]"))])
+
+
+def words_in(text: str) -> list[str]:
+    """Returns the words of a tag `LOWERED`, and for one that was cut off or changed that it cannot be read."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError:
+        found = None
+    return list(map(str, found)) if isinstance(found, list) else [f"settings of a tag {LOWERED} that cannot be read"]
+
+
+def joined(lowered: list[str]) -> list[str]:
+    """Returns each entry once. Whole numbers of one setting that were lowered to the same are one entry: "count 12 →
+    10" and "count 64 → 10" are "count 12–64 → 10"."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for entry in lowered:
+        number = ONE_NUMBER.fullmatch(entry)
+        own = groups.setdefault((number["key"], number["limit"]) if number else (entry,), [])
+        own += [int(number["value"])] if number else []
+    return [f"{key[0]} {in_a_range(own)} → {key[1]}" if own else key[0] for key, own in groups.items()]
+
+
+def in_a_range(numbers: list[int]) -> str:
+    """Returns the least and the greatest of the numbers: "12–64", or "12" where all are the same."""
+    return "–".join(map(str, dict.fromkeys((min(numbers), max(numbers)))))

@@ -278,6 +278,6 @@ def ending(run: Run, children: list[MlflowRun], *, whole: bool) -> str:
     compared = [child for child in finished if is_compared(child, comparison)]
     words = counts_in_words(children, int(own.data.tags.get("jobs.planned", 0)), whole=whole)
     best = [best_in_words(run.client, compared, comparison)] if compared and comparison is not None else []
-    limited, lowered = had_limits(children), lowered_in(children)
+    limited, lowered = had_limits(children), lowered_in([own, *children])
     look = where_to_look(run, str(own.info.run_name), limited=limited, lowered=lowered)
     return "\n".join([words, *best, look])

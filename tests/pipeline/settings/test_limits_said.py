@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from pipeline.multirun.last_lines import counts_in_words, had_limits
+from data.base import Dataset, Sequences
+from pipeline.multirun.checks import shrunk_sweep
+from pipeline.multirun.last_lines import counts_in_words, had_limits, lowered_in
+from pipeline.settings.composition import at_most, up_to
 from pipeline.settings.fields import lowered_in_words
 from pipeline.settings.schema import SizeConfig
+from pipeline.systems.psrnn.load import cut
 from pipeline.systems.theory.config import TheoryConfig
-from pipeline.tracking.run import LIMITED
+from pipeline.tracking.run import LIMITED, LOWERED
 from pipeline.tracking.session import PRUNED
 
 
@@ -92,3 +98,48 @@ def test_lists_are_named_where_a_limit_takes_part_of_them() -> None:
     assert "theory.counts [5,20] → [5,10]" in lowered_in_words(config)
     config.size.count = 20
     assert lowered_in_words(config) == ()
+
+
+def test_rows_that_a_size_leaves_out_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    part = Sequences.from_arrays([np.zeros((30, 1)), np.zeros((8, 1))], ("a", "b"), 1)
+    data = Dataset("houses", part, part, part, ("price",), ("",), "table:houses.csv", stand_in=False)
+    cut(data, sequences=None, steps=10)
+    assert capsys.readouterr().out == "houses: size.steps=10 leaves out 60 of 114 rows\n"
+    cut(data, sequences=1, steps=30)
+    assert capsys.readouterr().out == "houses: size.sequences=1 size.steps=30 leaves out 24 of 114 rows\n"
+    cut(data, sequences=2, steps=30)
+    assert capsys.readouterr().out == ""
+
+
+def sweep(*typed: str, **size: int) -> Any:
+    """The configuration of a multirun that sweeps over seeds and counts as experiments do."""
+    for resolver in (at_most, up_to):
+        OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+    params = {"seed": "range(${at_most:20,${size.seeds}})", "count": "${up_to:[5,40],${size.count}}", "model": "a,b"}
+    hydra = {"sweeper": {"params": params}, "overrides": {"task": list(typed)}}
+    return OmegaConf.create({"size": {"seeds": None, "count": None, **size}, "hydra": hydra})
+
+
+def test_a_multirun_names_what_its_size_takes_from_the_sweep_of_its_experiment() -> None:
+    assert shrunk_sweep(sweep()) == []
+    assert shrunk_sweep(sweep(seeds=2)) == ["seed range(20) → range(2)"]
+    assert shrunk_sweep(sweep("seed=0,1", seeds=2, count=10)) == ["count 5,40 → 5"]
+
+
+def with_lowered(text: str, **tags: str) -> Any:
+    """An MLflow run with this tag of what `size` lowered."""
+    return SimpleNamespace(data=SimpleNamespace(tags={LOWERED: text, **tags}))
+
+
+def test_what_trials_drew_is_one_entry_a_setting() -> None:
+    own = [["features.count 467 → 10", "p [1,2] → [1]"], ["features.count 67 → 10", "epochs 5 → 2"], ["epochs 5 → 2"]]
+    jobs = [with_lowered(json.dumps(words), job=str(place)) for place, words in enumerate(own)]
+    parent = with_lowered(json.dumps(["seed range(20) → range(2)"]))
+    expected = ["seed range(20) → range(2)", "features.count 67–467 → 10", "p [1,2] → [1]", "epochs 5 → 2"]
+    assert lowered_in([*reversed(jobs), parent]) == expected
+    assert lowered_in([]) == lowered_in([with_lowered("[]")]) == []
+
+
+@pytest.mark.parametrize("text", ['["features.count 46', '"features.count"'])
+def test_a_tag_that_was_cut_off_is_told(text: str) -> None:
+    assert lowered_in([with_lowered(text)]) == [f"settings of a tag {LOWERED} that cannot be read"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -93,13 +94,25 @@ def warn_of_short_sequences(dataset: Dataset, *, steps: int) -> None:
 
 
 def cut(dataset: Any, *, sequences: int | None, steps: int | None) -> Dataset:
-    """Returns at most so many sequences of each part, and so many steps of each; None keeps all.
+    """Returns at most so many sequences of each part, and so many steps of each; None keeps all. What is left out is
+    printed.
 
     Raises PipelineError for data that are no sequences.
     """
     if not isinstance(dataset, Dataset):
         raise PipelineError(f"data: {dataset.name} is a table of points, not sequences; it goes with another recipe")
-    return dataset.shortened(sequences=sequences, steps=steps)
+    kept = dataset.shortened(sequences=sequences, steps=steps)
+    say_cut(dataset, kept, {"size.sequences": sequences, "size.steps": steps})
+    return kept
+
+
+def say_cut(whole: Dataset, kept: Dataset, limits: Mapping[str, int | None]) -> None:
+    """Prints how many rows of the whole data limits of `size` leave out; nothing where they leave out none. limits: of
+    a part, by setting."""
+    there, rows = (sum(int(part.lengths.sum()) for part in data.parts.values()) for data in (whole, kept))
+    if rows < there:
+        asked = " ".join(f"{name}={limit}" for name, limit in limits.items() if limit is not None)
+        tqdm.write(f"{whole.name}: {asked} leaves out {there - rows} of {there} rows")
 
 
 def standardised(dataset: Dataset) -> tuple[Standardiser, Tensor]:
