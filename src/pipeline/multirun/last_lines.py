@@ -24,11 +24,12 @@ def failed_among(children: list[MlflowRun]) -> list[MlflowRun]:
     return [child for child in children if child.info.status != "FINISHED" and PRUNED not in child.data.tags]
 
 
-def counts_in_words(children: list[MlflowRun], planned: int, *, whole: bool) -> str:
+def counts_in_words(children: list[MlflowRun], planned: int, status: str) -> str:
     """Returns how many jobs there were and what became of them: "8 jobs, 0 failed".
 
-    children: the jobs that have a run. planned: how many were to run; 0 where that was not known. whole: the multirun
-    came to its end, so that the other jobs were left out because they would repeat one that ran.
+    children: the jobs that have a run. planned: how many were to run; 0 where that was not known. status: of the
+    multirun. Where it FINISHED, the other jobs were left out because they would repeat one that ran; where it FAILED,
+    they were left out for that, or Hydra had begun none of them.
     """
     stopped, pruned = len(stopped_before_end(children)), sum(PRUNED in child.data.tags for child in children)
     ends = {"stopped": stopped, "pruned": pruned}
@@ -36,9 +37,10 @@ def counts_in_words(children: list[MlflowRun], planned: int, *, whole: bool) -> 
     failed, run = f"{len(failed_among(children)) - stopped} failed{said}", len(children)
     if run >= planned:
         return f"{run} job{'s' * (run != 1)}, {failed}"
-    if not whole:
+    if status == "KILLED":
         return f"{run} of {planned} jobs, {failed}"
-    return f"{planned} jobs: {run} run, {planned - run} not run as they would repeat those; {failed}"
+    why = "as they would repeat those" + " or were not begun" * (status == "FAILED")
+    return f"{planned} jobs: {run} run, {planned - run} not run {why}; {failed}"
 
 
 def had_limits(children: list[MlflowRun]) -> bool:

@@ -148,7 +148,7 @@ def finish(run: Run, compare: Any, register: str | None, status: str, *, jobs_he
         done = not finished or summarised(run, finished, compare, register, status)
         if done and finished and compare.figure == "trials":
             log_trials(run, [*finished, *pruned, *(child for child in children if child.info.status == "FAILED")])
-        print(ending(run, children, whole=status == "FINISHED") if children else "no job began")
+        print(ending(run, children, status) if children else "no job began")
     except BaseException as end:
         close_after_error(run, end)
         raise
@@ -269,14 +269,14 @@ def log_trials(run: Run, children: list[MlflowRun]) -> None:
         run.table(trial_table([c for c in children if c.info.run_id not in others], comparison), "trials.csv")
 
 
-def ending(run: Run, children: list[MlflowRun], *, whole: bool) -> str:
-    """Returns the last lines of a multirun: its jobs, the best of them, its name and where to look. whole: it came to
-    its end."""
+def ending(run: Run, children: list[MlflowRun], status: str) -> str:
+    """Returns the last lines of a multirun that ends with this status: its jobs, the best of them, its name and where
+    to look."""
     own = run.client.get_run(run.id)
     finished = [child for child in children if child.info.status == "FINISHED"]
     comparison = comparison_of(finished)
     compared = [child for child in finished if is_compared(child, comparison)]
-    words = counts_in_words(children, int(own.data.tags.get("jobs.planned", 0)), whole=whole)
+    words = counts_in_words(children, int(own.data.tags.get("jobs.planned", 0)), status)
     best = [best_in_words(run.client, compared, comparison)] if compared and comparison is not None else []
     limited, lowered = had_limits(children), lowered_in([own, *children])
     look = where_to_look(run, str(own.info.run_name), limited=limited, lowered=lowered)

@@ -79,17 +79,22 @@ def job_that(status: str, **tags: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("planned", "whole", "said"),
+    ("planned", "status", "said"),
     [
-        (0, True, "4 jobs, 1 failed, 1 stopped, 1 pruned"),
-        (4, True, "4 jobs, 1 failed, 1 stopped, 1 pruned"),
-        (6, False, "4 of 6 jobs, 1 failed, 1 stopped, 1 pruned"),
-        (6, True, "6 jobs: 4 run, 2 not run as they would repeat those; 1 failed, 1 stopped, 1 pruned"),
+        (0, "FINISHED", "4 jobs, 1 failed, 1 stopped, 1 pruned"),
+        (4, "FAILED", "4 jobs, 1 failed, 1 stopped, 1 pruned"),
+        (6, "KILLED", "4 of 6 jobs, 1 failed, 1 stopped, 1 pruned"),
+        (6, "FINISHED", "6 jobs: 4 run, 2 not run as they would repeat those; 1 failed, 1 stopped, 1 pruned"),
+        (
+            6,
+            "FAILED",
+            "6 jobs: 4 run, 2 not run as they would repeat those or were not begun; 1 failed, 1 stopped, 1 pruned",
+        ),
     ],
 )
-def test_jobs_are_counted_by_what_became_of_them(planned: int, whole: bool, said: str) -> None:
+def test_jobs_are_counted_by_what_became_of_them(planned: int, status: str, said: str) -> None:
     jobs = [job_that("FINISHED"), job_that("FAILED"), job_that("KILLED"), job_that("KILLED", **{PRUNED: "true"})]
-    assert counts_in_words(jobs, planned, whole=whole) == said
+    assert counts_in_words(jobs, planned, status) == said
 
 
 def test_lists_are_named_where_a_limit_takes_part_of_them() -> None:
