@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline.compare.comparison import Comparison
 from pipeline.host.errors import PipelineError
+from pipeline.host.overrides import key_of
 
 SETTING = re.compile(r", (?=[\w.@/]+=)")  # between two settings of the column `varied`
 OVERRIDE = re.compile(r" (?=[+~]*[\w.@/]+=)")  # between two overrides on a line
@@ -44,8 +45,7 @@ def swept_values(overrides: Sequence[str]) -> dict[str, list[str]]:
             continue
         swept = override.is_discrete_sweep()
         texts = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
-        key = "@".join(filter(None, (override.key_or_group, override.package)))
-        values[key] = [str(text).strip("'\"") for text in texts]
+        values[key_of(override)] = [str(text).strip("'\"") for text in texts]
     return values
 
 

@@ -14,8 +14,10 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline.compare.arms import arm_of, plain, swept_values, typed_values
 from pipeline.compare.comparison import Comparison, check_ratios
 from pipeline.host.errors import PipelineError
+from pipeline.host.overrides import group_of, key_of
 from pipeline.settings.choices import choices_of, data_of_contender, groups_in, section_of_choice
 from pipeline.settings.fields import check_rules, rules
+from pipeline.settings.job import own_folders
 from pipeline.settings.messages import nothing_to_replace
 from pipeline.settings.nearest import no_such_choice
 from pipeline.settings.own_table import SECTIONS, refuse_missing_file
@@ -158,7 +160,7 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
 def check_choices(values: Mapping[str, list[str]]) -> None:
     """Raises PipelineError for a swept choice that its config group does not have; Hydra would find it job by job."""
     for key, asked in values.items():
-        group = key.partition("@")[0]
+        group = group_of(key)
         options = choices_of(group) if "." not in group else []
         unknown = [choice for choice in asked if options and "/" not in choice and choice not in (*options, "null")]
         if unknown:
@@ -173,9 +175,11 @@ def check_replaced(config: DictConfig) -> None:
     if any(own.key_or_group in ("experiment", "recipe") for own in swept):
         return
     for own in swept:
-        group, line = own.key_or_group, str(own.input_line)
-        if not line.startswith(("+", "~")) and group not in chosen and (choices_of(group) or groups_in(group)):
-            raise PipelineError(nothing_to_replace(group, f"+{line}", typed))
+        key, line = key_of(own), str(own.input_line)
+        is_group = choices_of(group_of(key)) or groups_in(group_of(key))
+        if not line.startswith(("+", "~")) and key not in chosen and is_group:
+            folders = own_folders(config.hydra.runtime.config_sources)
+            raise PipelineError(nothing_to_replace(key, f"+{line}", [*folders, *typed]))
 
 
 def jobs_are_here(config: DictConfig) -> bool:

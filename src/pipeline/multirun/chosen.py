@@ -26,6 +26,7 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline.compare.arms import words_of
 from pipeline.host.atomic import written_whole
 from pipeline.host.errors import PipelineError
+from pipeline.host.overrides import group_of, key_of
 from pipeline.host.paths import conf_folder, refuse_shadowing
 from pipeline.host.process import prepare_environment
 from pipeline.settings.choices import choices_of
@@ -84,7 +85,7 @@ def best_of(trials: Any) -> Any:
 def typed_in(overrides: str) -> dict[str, Any]:
     """Returns what was typed for a trial, value by key."""
     parsed = OverridesParser.create().parse_overrides(words_of(overrides))
-    return {each.key_or_group: each.value() for each in parsed}
+    return {key_of(each): each.value() for each in parsed}
 
 
 def among_first(trials: Any, asked: Sequence[str]) -> tuple[Any, list[str]]:
@@ -175,7 +176,8 @@ def chosen_and_set(typed: Mapping[str, Any]) -> tuple[dict[str, Any], DictConfig
     own = {key: value for key, value in typed.items() if of_a_contender(key)}
     prepare_composition()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        chosen = of_recipe() | REFINED | groups | {key: value for key, value in own.items() if choices_of(key)}
+        chosen = of_recipe() | REFINED | groups
+        chosen |= {key: value for key, value in own.items() if choices_of(group_of(key))}
         config: Any = OmegaConf.merge(kept_by_space(space_of(typed, chosen["model"])), tried)
     for key, value in own.items():
         if key not in chosen:

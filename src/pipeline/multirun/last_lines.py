@@ -10,7 +10,6 @@ from mlflow.entities import Run as MlflowRun
 from pipeline.tracking.run import LOWERED
 from pipeline.tracking.session import PRUNED
 
-
 ONE_NUMBER = re.compile(r"(?P<key>\S+) (?P<value>\d+) → (?P<limit>\d+)")  # that `size` lowered, as a job says it
 
 

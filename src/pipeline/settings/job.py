@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +58,11 @@ def own_configuration() -> list[str]:
     no such folder was given."""
     if not HydraConfig.initialized():
         return []
-    sources = HydraConfig.get().runtime.config_sources
+    return own_folders(HydraConfig.get().runtime.config_sources)
+
+
+def own_folders(sources: Iterable[Any]) -> list[str]:
+    """Returns the option of `own_configuration`. sources: those of the configuration, as Hydra lists them."""
     return [f"--config-dir={source.path}" for source in sources if source.provider == "command-line"]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
+from pipeline.host.overrides import section_of
+
 
 def with_swept_settings(arguments: list[str]) -> list[str]:
     """Returns the arguments with `model.units=8` as `++model.units=8` where `model` is swept.
@@ -15,7 +17,7 @@ def with_swept_settings(arguments: list[str]) -> list[str]:
     """
     places = [i for i, argument in enumerate(arguments) if "=" in argument and not argument.startswith("-")]
     parsed = dict(zip(places, OverridesParser.create().parse_overrides([arguments[i] for i in places]), strict=True))
-    swept = {override.key_or_group for override in parsed.values() if override.is_sweep_override()}
+    swept = {section_of(override) for override in parsed.values() if override.is_sweep_override()}
     return [f"++{a.lstrip('+')}" if belongs(parsed.get(i), swept) else a for i, a in enumerate(arguments)]
 
 

@@ -20,6 +20,8 @@ TINY = ("+experiment=mocap", "size=tiny", "data.source=stand_in", "refine=none",
         (["model=lstm,gru", "+model.units=8"], ["model=lstm,gru", "++model.units=8"]),
         (["model=lstm,gru", "model.units=8,16", "~model.x"], ["model=lstm,gru", "model.units=8,16", "~model.x"]),
         (["model=lstm", "model.units=8", "seed=0,1"], ["model=lstm", "model.units=8", "seed=0,1"]),
+        (["+data@pretrain_on=a,b", "data.path=x"], ["+data@pretrain_on=a,b", "data.path=x"]),
+        (["+data@pretrain_on=a,b", "pretrain_on.path=x"], ["+data@pretrain_on=a,b", "++pretrain_on.path=x"]),
         (["--cfg", "job", "--config-dir=x"], ["--cfg", "job", "--config-dir=x"]),
     ],
 )  # fmt: skip
