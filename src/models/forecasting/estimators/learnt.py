@@ -103,9 +103,10 @@ class Learnt(NamedTuple):
             warnings.warn(said, stacklevel=4)
 
     def say_beyond(self, horizon: int) -> None:
-        """Warns of a horizon beyond the steps whose errors were measured: `COMPARED`, or fewer of a short series."""
+        """Warns of a horizon beyond `COMPARED`, up to which errors are measured where the validation part is long
+        enough."""
         measured = len(self.errors["model"])
-        if horizon > measured:
+        if horizon > COMPARED:
             warnings.warn(
                 f"no error was measured beyond {measured} step{'s' * (measured > 1)} ahead (validation_errors_), and "
                 f"{horizon} are asked for; predict_interval or backtest of {horizon} steps measures them, where there "
