@@ -136,11 +136,16 @@ def unknown_part(key: str, arguments: Sequence[str]) -> str | None:
 
 
 def not_settings(key: str, arguments: Sequence[str]) -> str:
-    """Says what `not_a_setting` says of a key, and what else of the command line does not exist either."""
+    """Says what `not_a_setting` says of a key, and what else of the command line does not exist either,
+    with what replaces settings of earlier versions."""
     typed = [own.lstrip("+").partition("=")[0] for own in arguments if "=" in own and own[0] not in "-~"]
     parts = [unknown_part(own, arguments) for own in typed if re.fullmatch(r"[\w.]+", own)]
     told = not_a_setting(key, arguments)
     for part in dict.fromkeys(own for own in parts if own not in (None, key)):
+        gone = moved(part)
+        if gone is not None:
+            told += f"{'' if told.endswith('?') else ';'} {gone}"
+            continue
         before, dot, name = part.rpartition(".")
         nearest = did_you_mean(name, settings_beside(part, arguments) if dot else first_words(), before=before + dot)
         told += f"{' Nor' if told.endswith('?') else '; nor'} is {part}{nearest}"

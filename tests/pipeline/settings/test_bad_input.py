@@ -292,6 +292,12 @@ def test_settings_that_do_not_exist_are_told_together(run_pipeline) -> None:
     )
 
 
+def test_a_setting_that_moved_is_told_beside_others_that_do_not_exist(run_pipeline) -> None:
+    error = run_pipeline("recipe=ssgp", "features.cuont=3", "ssgp.counts=[5]").error
+    assert "; did you mean features.count? ssgp.counts is not a setting any more: " in error
+    assert "Nor is ssgp.counts" not in error
+
+
 def test_a_setting_inside_a_section_of_a_choice_is_suggested_in_full(run_pipeline) -> None:
     for typed, meant in (("language.ordr=3", "language.order"), ("lnguage=null", "language")):
         error = run_pipeline("recipe=forms", "forms.stage=recognition", "recogniser=crnn", f"recogniser.{typed}").error
