@@ -53,8 +53,8 @@ def say_left_out(part: MaskedSequences, settings: Any) -> None:
     if too_long:
         named, left = ", ".join(map(str, too_long)), ",".join(map(str, reachable_horizons(part, settings)))
         warnings.warn(
-            f"evaluate.horizons: no test sequence is long enough for {named}, so errors are measured at the others alone "
-            f"(the longest possible is {reach}); 'evaluate.horizons=[{left}]' asks for just these",
+            f"evaluate.horizons: no test sequence is long enough for {named}, so errors are measured at the others "
+            f"alone (the longest possible is {reach}); 'evaluate.horizons=[{left}]' asks for just these",
             stacklevel=2,
         )
 
