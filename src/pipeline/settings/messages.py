@@ -94,7 +94,7 @@ def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
     three."""
     options = choices_in_files(group, arguments)
     unknown = [name for name in typed.partition("=")[2].split(",") if name not in options]
-    if unknown:
+    if options and unknown:
         return no_such_choice(group, unknown[0], options)
     having = experiments_with(group, arguments) if typed_choice("experiment", arguments) is None else []
     named = " or ".join(f"+experiment={name}" for name in having) if len(having) <= MOST_NAMED else ""
