@@ -226,7 +226,7 @@ def warn_of(documents: Sequence[Placed], *, boxes: bool, stacklevel: int = 4) ->
     lacking = sum(int(without_box(document).sum()) for document in documents) if boxes else 0
     if lacking:
         every = sum(len(document.words) for document in documents)
-        place = "each is taken to stand at the nearest word of its page that has one, if there is any"
+        place = "each is taken to stand at the last word of its page before it that has one, else at the next"
         warnings.warn(f"{lacking} of {every} words have no box; {place}", stacklevel=stacklevel)
 
 

@@ -20,7 +20,7 @@ from models.experts.tags import Languages, sources_of, tags_of
 from models.runtime.saved import read_tensors, readable, refuse_missing
 from models.runtime.seeding import generator
 from models.runtime.whole_folder import folder_written_whole
-from models.sequence.decoding import Written
+from models.sequence.decoding import Written, check_temperature
 from models.sequence.tokens import TokenLists
 from models.sequence.vocabulary import Vocabulary, read_vocabulary
 
@@ -124,6 +124,8 @@ class TranslationPredictor:
         """
         beam, longest = self.beam if beam is None else beam, self.longest if longest is None else longest
         check_search(beam, longest, self.longest)
+        if decoding_temperature is not None:
+            check_temperature(decoding_temperature)
         clean = [self._clean(place, text) for place, text in enumerate(texts)]
         present = [place for place, text in enumerate(clean) if text]
         found = [Translation("", 0.0, truncated=False)] * len(clean)

@@ -50,7 +50,7 @@ def translate(model: TranslationNetwork, source: TokenLists, task: Tensor, how: 
     was, found = model.training, dict[int, Written]()
     model.eval()
     lengths = source.lengths.unsqueeze(1)
-    most = max(how.tokens // how.beam, int(lengths.max()) if len(lengths) else 0)
+    most = max(how.tokens // (how.beam if how.chance is None else 1), int(lengths.max()) if len(lengths) else 0)
     for rows in batches_by_tokens(lengths, most=most, generator=torch.Generator().manual_seed(0)):
         written = batch_of(model, source, task, rows, how)
         found.update(zip(rows.tolist(), written, strict=True))

@@ -91,16 +91,22 @@ def sample(
     nothing depends on other sequences of the batch. A temperature near 0 is greedy search; log p is that of the model
     at a temperature of 1. Raises ValueError for a temperature that is not positive and finite.
     """
-    if not 0 < temperature < math.inf:
-        raise ValueError(f"sampling needs a positive and finite temperature, got {temperature}")
+    check_temperature(temperature)
 
     def choose(log_p: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-        refuse_nothing(log_p.amax(1))
+        most = log_p.amax(1, keepdim=True)
+        refuse_nothing(most)
         drawn = [torch.rand((), generator=generators[row], dtype=torch.float64) for row in rows.tolist()]
-        token = drawn_of_each(log_p.double() / temperature, torch.stack(drawn).to(log_p.device))
+        token = drawn_of_each((log_p - most).double() / temperature, torch.stack(drawn).to(log_p.device))
         return log_p.gather(1, token.unsqueeze(1)).squeeze(1), token
 
     return token_by_token(model, memory, rules, choose)
+
+
+def check_temperature(temperature: float) -> None:
+    """Raises ValueError for a temperature that is not positive and finite."""
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
+        raise ValueError(f"sampling needs a positive and finite temperature, got {temperature!r}")
 
 
 def drawn_of_each(scores: Tensor, uniform: Tensor) -> Tensor:

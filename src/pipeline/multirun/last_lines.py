@@ -38,8 +38,8 @@ def counts_in_words(children: list[MlflowRun], planned: int, status: str) -> str
         return f"{run} job{'s' * (run != 1)}, {failed}"
     if status == "KILLED":
         return f"{run} of {planned} jobs, {failed}"
-    why = "as they would repeat those" + " or were not begun" * (status == "FAILED")
-    return f"{planned} jobs: {run} run, {planned - run} not run {why}; {failed}"
+    why = " as they would repeat those" if status != "FAILED" else ": they would repeat those, or were not begun"
+    return f"{planned} jobs: {run} run, {planned - run} not run{why}; {failed}"
 
 
 def had_limits(children: list[MlflowRun]) -> bool:

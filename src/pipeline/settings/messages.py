@@ -89,13 +89,8 @@ def several_values(text: str) -> str | None:
 
 
 def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
-    """Says how a choice of a group that the defaults leave out is typed, or that there is no such choice. typed: the
-    choice with + before it. arguments: the command line; an experiment of its recipe that has the group is named, up to
-    three."""
-    options = choices_in_files(group, arguments)
-    unknown = [name for name in typed.partition("=")[2].split(",") if name not in options]
-    if options and unknown:
-        return no_such_choice(group, unknown[0], options)
+    """Says how a choice of a group that the defaults leave out is typed. typed: the choice with + before it. arguments:
+    the command line; an experiment of its recipe that has the group is named, up to three."""
     having = experiments_with(group, arguments) if typed_choice("experiment", arguments) is None else []
     named = " or ".join(f"+experiment={name}" for name in having) if len(having) <= MOST_NAMED else ""
     there = f" ({named} has one)" if named else ""
@@ -104,8 +99,12 @@ def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
 
 def plus_mistaken(text: str) -> str | None:
     """Says how a choice is typed where the text is Hydra's message about a group that needs + before it, since the
-    defaults leave it out, or that takes none, since they have it. Returns None for any other text."""
+    defaults leave it out, or that takes none, since they have it; of a choice that there is not, which there are.
+    Returns None for any other text."""
     if lacking := NO_DEFAULT.search(text):
+        options, name = choices_in_files(lacking["group"], sys.argv[1:]), lacking["typed"].partition("=")[2]
+        if options and name not in options:
+            return no_such_choice(lacking["group"], name, options)
         return nothing_to_replace(lacking["group"], lacking["typed"], sys.argv[1:])
     if repeated := TWICE.search(text):
         group = repeated["group"]

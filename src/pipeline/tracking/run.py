@@ -46,9 +46,9 @@ def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def is_metric_name(name: str) -> bool:
-    """Returns whether MLflow takes a name of a metric: letters, digits, spaces and _ - . : /, where / stands as in the
-    path of a file."""
-    return re.fullmatch(r"[/\w.\- :]+", name) is not None and posixpath.normpath(name) == name
+    """Returns whether MLflow takes a name of a metric: at most 250 letters, digits, spaces and _ - . : /, where /
+    stands as in the path of a file."""
+    return re.fullmatch(r"[/\w.\- :]{1,250}", name) is not None and posixpath.normpath(name) == name
 
 
 def now() -> int:

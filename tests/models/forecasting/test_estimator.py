@@ -184,19 +184,6 @@ def test_a_forecast_beyond_the_steps_that_were_measured_is_told() -> None:
     plt.close(forecaster.plot(25, 0.5).figure)
 
 
-def test_of_a_short_series_fewer_steps_were_measured_and_those_beyond_are_told() -> None:
-    forecaster = LastValueForecaster(validation=0.25).fit(np.random.default_rng(0).normal(size=80).cumsum())
-    measured = len(forecaster.validation_errors_["model"])
-    assert measured == 10
-    forecaster.predict(measured)
-    with pytest.warns(UserWarning, match=r"^no error was measured beyond 10 steps ahead .* 11 are asked for") as told:
-        forecaster.predict(11)
-    assert len(told) == 1
-    assert told[0].filename == __file__
-    with pytest.raises(ValueError, match="ask for fewer steps"):
-        forecaster.predict_interval(24)
-
-
 def test_intervals_hold_about_the_share_they_say() -> None:
     walk = np.random.default_rng(0).normal(size=3000).cumsum()
     forecaster = LastValueForecaster(validation=0.3).fit(walk[:2000])

@@ -166,6 +166,8 @@ def test_a_sample_near_temperature_0_is_greedy_and_writes_what_is_allowed() -> N
     own = tables(20, seed=9)
     cold = sample(TableWriter(), own, rules(20), generators=generators(20), temperature=1e-4)
     assert [letters(each) for each in cold] == [letters(each) for each in greedy(TableWriter(), own, rules(20))]
+    coldest = sample(TableWriter(), own, rules(20), generators=generators(20), temperature=1e-310)
+    assert [letters(each) for each in coldest] == [letters(each) for each in cold]
     allowed = torch.tensor([True, False, True, False, False])
     some = sample(TableWriter(), own, Rules(BEGIN, END, rules(20).longest, allowed), generators=generators(20))
     assert {letter for each in some for letter in letters(each)} == {END, 2}

@@ -88,7 +88,7 @@ def job_that(status: str, **tags: str) -> Any:
         (
             6,
             "FAILED",
-            "6 jobs: 4 run, 2 not run as they would repeat those or were not begun; 1 failed, 1 stopped, 1 pruned",
+            "6 jobs: 4 run, 2 not run: they would repeat those, or were not begun; 1 failed, 1 stopped, 1 pruned",
         ),
     ],
 )
@@ -109,9 +109,9 @@ def test_rows_that_a_size_leaves_out_are_told(capsys: pytest.CaptureFixture[str]
     part = Sequences.from_arrays([np.zeros((30, 1)), np.zeros((8, 1))], ("a", "b"), 1)
     data = Dataset("houses", part, part, part, ("price",), ("",), "table:houses.csv", stand_in=False)
     cut(data, sequences=None, steps=10)
-    assert capsys.readouterr().out == "houses: size.steps=10 leaves out 60 of 114 rows\n"
+    assert capsys.readouterr().out == "houses: 60 of 114 rows are left out by size.steps=10\n"
     cut(data, sequences=1, steps=30)
-    assert capsys.readouterr().out == "houses: size.sequences=1 size.steps=30 leaves out 24 of 114 rows\n"
+    assert capsys.readouterr().out == "houses: 24 of 114 rows are left out by size.sequences=1 size.steps=30\n"
     cut(data, sequences=2, steps=30)
     assert capsys.readouterr().out == ""
 

@@ -133,10 +133,10 @@ class ForecastingEstimator(FittedAttributes, BaseEstimator, ABC):
         Times and numbers of a table's index go on by their step, in their own zone. Working days of which some are
         missing go on from Monday to Friday, and uneven periods are the next ones, or both those of `known`; after other
         uneven times the rows count 1, 2, …. A `UserWarning` tells of series of X that are uneven where `fit` had even
-        ones, of another step, of no times where it had them, or less than `history_`, and of more than the steps whose
-        errors `fit` measured: 24, or fewer of a short series (`validation_errors_`). Raises TypeError and ValueError
-        for a horizon that is no whole number of at least 1, other columns, other rows of `known`, and where X tells no
-        calendar or season to come: then times with and without a zone (`fit`, X) do not go together.
+        ones, of another step, of no times where it had them, or less than `history_`, and of more than 24 steps, whose
+        errors `fit` did not measure; of a short series it measured fewer (`validation_errors_`). Raises TypeError and
+        ValueError for a horizon that is no whole number of at least 1, other columns, other rows of `known`, and where
+        X tells no calendar or season to come: then times with and without a zone (`fit`, X) do not go together.
         """
         learnt, ahead = self._fitted(), whole_number("horizon", horizon, most=MOST_STEPS)
         forecasts = self._ahead(ahead, *self._positions_of(None if X is None else self._histories(X)), known)

@@ -51,7 +51,8 @@ def write_predictions(frame: pd.DataFrame, path: Path, words: str) -> None:
     place of an older one."""
     replaced = path.exists()
     write_csv(frame, path)
-    print(f"{words}: {path}{' (in place of an older file of this name; output=FILE keeps both)' if replaced else ''}")
+    replacing = " (in place of an older file of this name; another output=FILE keeps both)" if replaced else ""
+    print(f"{words}: {path}{replacing}")
 
 
 def times_of_predictions(sequences: Sequences, horizon: int) -> pd.Index:

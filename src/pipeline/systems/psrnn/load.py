@@ -112,7 +112,7 @@ def say_cut(whole: Dataset, kept: Dataset, limits: Mapping[str, int | None]) -> 
     there, rows = (sum(int(part.lengths.sum()) for part in data.parts.values()) for data in (whole, kept))
     if rows < there:
         asked = " ".join(f"{name}={limit}" for name, limit in limits.items() if limit is not None)
-        tqdm.write(f"{whole.name}: {asked} leaves out {there - rows} of {there} rows")
+        tqdm.write(f"{whole.name}: {there - rows} of {there} rows are left out by {asked}")
 
 
 def standardised(dataset: Dataset) -> tuple[Standardiser, Tensor]:

@@ -57,7 +57,7 @@ def test_a_file_that_takes_the_place_of_an_older_one_is_told(tmp_path: Path, cap
     write_predictions(pd.DataFrame({"a": [1]}), file, "forecasts of 1 step")
     assert capsys.readouterr().out == f"forecasts of 1 step: {file}\n"
     write_predictions(pd.DataFrame({"a": [1, 2]}), file, "forecasts of 2 steps")
-    told = "(in place of an older file of this name; output=FILE keeps both)"
+    told = "(in place of an older file of this name; another output=FILE keeps both)"
     assert capsys.readouterr().out == f"forecasts of 2 steps: {file} {told}\n"
     assert pd.read_csv(file)["a"].tolist() == [1, 2]
 
