@@ -270,7 +270,7 @@ def test_tags_are_legal_and_entities_are_numbered() -> None:
 def test_words_without_boxes_are_counted_or_refused(documents: list[Document], vocabulary: Vocabulary) -> None:
     table = table_of(documents[:2])
     table.loc[:1, ["x0", "y0", "x1", "y1"]] = np.nan
-    with pytest.warns(UserWarning, match=r"^2 of 160 words have no box; each is taken to stand at the last word of its"):
+    with pytest.warns(UserWarning, match=r"^2 of 160 words have no box; each is taken to stand at the last word"):
         predicted_table(predictor(vocabulary), table)
     table.loc[80:, ["x0", "y0", "x1", "y1"]] = np.nan
     said = r"^document train-1: no word has a box, and attention is to what is near on the page; .* a model of the text"

@@ -63,7 +63,7 @@ def positions_figure(table: Any, *, title: str) -> Figure:
         for index, (arm, rows) in enumerate(arms):
             line(panel, index, rows["position"], rows["near"], str(arm))
         mean = own.groupby("position")["equal"].mean()
-        line(panel, len(arms), mean.index, mean, "equal weights", markers=False)
+        line(panel, len(arms), mean.index, mean, "what equal weights would have", markers=False)
         panel.set_ylim(0, 1)
         legend(panel)
     return figure
