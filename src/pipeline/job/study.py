@@ -117,6 +117,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
         job.label,
     ]
     name = own or short_name("-".join(part for part in parts if part))
+    lowered = job.lowered_but(passed_over)
     common = {
         "experiment": experiment,
         "recipe": settings.recipe,
@@ -129,7 +130,7 @@ def run_request(settings: CommonConfig, job: Job, data: Data, device: torch.devi
         "hydra.overrides": " ".join(job.overrides),
         GIVEN: json.dumps(given(job.overrides)),
         "job": str(job.number),
-        **({LOWERED: json.dumps(job.lowered, ensure_ascii=False)} if job.lowered else {}),
+        **({LOWERED: json.dumps(lowered, ensure_ascii=False)} if lowered else {}),
     }
     name = f"{STAND_IN}{name}" if data.stand_in else name
     where = settings.tracking.experiment or group or experiment
@@ -165,7 +166,8 @@ def study(
                 begun.run.tags({"command": command_line(), "jobs": "1", "jobs.failed": "0"})
             yield begun
     if begun.full:
-        print(where_to_look(begun.run, begun.title, limited=settings.size.limits, lowered=job.lowered))
+        lowered = job.lowered_but(request.passed_over)
+        print(where_to_look(begun.run, begun.title, limited=settings.size.limits, lowered=lowered))
 
 
 def said_before(request: RunRequest, name: str) -> str:

@@ -59,6 +59,14 @@ def choices_in_files(group: str, arguments: Sequence[str]) -> list[str]:
     )
 
 
+def groups_with(name: str, arguments: Sequence[str]) -> list[str]:
+    """Returns the config groups of a command line's recipe that have a choice of this name."""
+    files = [folder / "recipe" / f"{recipe_of(arguments)}.yaml" for folder in config_folders(arguments)]
+    entries = [entry for file in files if file.is_file() for entry in listed_in(file) if isinstance(entry, dict)]
+    groups = [key.removeprefix("override ").removeprefix("/") for entry in entries for key in entry]
+    return [group for group in groups if name in choices_in_files(group, arguments)]
+
+
 def experiments_with(group: str, arguments: Sequence[str]) -> list[str]:
     """Returns the experiments that choose in a config group which the defaults leave out, and that run the same recipe
     as a command line."""

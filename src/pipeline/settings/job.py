@@ -52,6 +52,12 @@ class Job:
         since the check lowers them."""
         return replace(self, lowered=lowered_in_words(config))
 
+    def lowered_but(self, passed_over: Iterable[str]) -> tuple[str, ...]:
+        """Returns what `size` lowers, in words, less what a run does not read. passed_over: the settings and sections
+        that it does not read, by dotted keys."""
+        unread = tuple(f"{key}." for key in passed_over)
+        return tuple(words for words in self.lowered if not f"{words.partition(' ')[0]}.".startswith(unread))
+
 
 def own_configuration() -> list[str]:
     """Returns the option that names a person's own folder of configuration, for a command that is suggested; none where

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.passwords import masked
-from pipeline.settings.command_line import choices_in_files, experiments_with, typed_choice
+from pipeline.settings.command_line import choices_in_files, experiments_with, groups_with, typed_choice
 from pipeline.settings.nearest import no_such_choice
 
 UNKNOWN_CHOICE = re.compile(
@@ -88,6 +88,13 @@ def several_values(text: str) -> str | None:
     return f"{match['given']} has a comma; add -m to run a job for each value, or quote a single one: {quoted}"
 
 
+def unknown_choice(group: str, name: str, options: Sequence[str], arguments: Sequence[str]) -> str:
+    """Says that a group does not have the choice `name`, and which other group of the command line's recipe has it;
+    without one, the group's own options."""
+    meant = " or ".join(f"{other}={name}" for other in groups_with(name, arguments))
+    return f"{group}={name} is unknown; did you mean {meant}?" if meant else no_such_choice(group, name, options)
+
+
 def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
     """Says how a choice of a group that the defaults leave out is typed. typed: the choice with + before it. arguments:
     the command line; an experiment of its recipe that has the group is named, up to three."""
@@ -104,7 +111,7 @@ def plus_mistaken(text: str) -> str | None:
     if lacking := NO_DEFAULT.search(text):
         options, name = choices_in_files(lacking["group"], sys.argv[1:]), lacking["typed"].partition("=")[2]
         if options and name not in options:
-            return no_such_choice(lacking["group"], name, options)
+            return unknown_choice(lacking["group"], name, options, sys.argv[1:])
         return nothing_to_replace(lacking["group"], lacking["typed"], sys.argv[1:])
     if repeated := TWICE.search(text):
         group = repeated["group"]
@@ -123,7 +130,7 @@ def one_line(error: BaseException) -> str:
     choice = UNKNOWN_CHOICE.search(text)
     if choice:
         group, name, options = choice["group"], choice["name"], choice["options"].split()
-        return no_such_choice(group, name, options)
+        return unknown_choice(group, name, options, sys.argv[1:])
     known = several_values(text) or plus_mistaken(text) or unknown_key(text) or wrong_kind(text)
     if known:
         return known

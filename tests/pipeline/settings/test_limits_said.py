@@ -17,6 +17,7 @@ from pipeline.multirun.checks import shrunk_sweep
 from pipeline.multirun.last_lines import counts_in_words, had_limits, lowered_in
 from pipeline.settings.composition import at_most, up_to
 from pipeline.settings.fields import lowered_in_words
+from pipeline.settings.job import Job
 from pipeline.settings.schema import SizeConfig
 from pipeline.systems.psrnn.load import cut
 from pipeline.systems.theory.config import TheoryConfig
@@ -56,8 +57,10 @@ def test_a_run_names_the_settings_that_its_size_lowered(houses: tuple[str, ...],
     typed = ("features.count=16", "ssgp.iterations=2", "size=tiny", "tracking=off")
     result = run_pipeline("recipe=ssgp", *houses, *typed)
     assert result.status == 0, result.err
-    assert f"{LIMITED}; it lowered features.count 16 → 10, " in result.out
+    assert f"{LIMITED}; it lowered features.count 16 → 10" in result.out
     assert "ssgp.iterations" not in result.out.partition(LIMITED)[2]
+    for unread in ("autoencoder", "gpytorch", "stream", "ssgp.picture"):
+        assert unread not in result.out.partition(LIMITED)[2]
     assert "houses: 100 training rows; size.steps=100 leaves out 140\n" in result.out + result.err
 
 
@@ -71,6 +74,13 @@ def test_a_multirun_names_what_was_lowered_and_the_jobs_that_would_repeat_others
     assert f"{LIMITED}; it lowered ssgp.iterations" in result.out
     assert ", features.count 16 → 10" in result.out
     assert "features.count 8 " not in result.out
+
+
+def test_settings_that_a_run_does_not_read_are_not_said_to_be_lowered() -> None:
+    words = ("fit.epochs 9 → 2", "fitted.epochs 9 → 2", "mctn.units 64 → 10", "mctn.units_more 64 → 10")
+    own = Job({}, [], 0, multirun=False, lowered=words)
+    assert own.lowered_but(("fit", "mctn.units")) == ("fitted.epochs 9 → 2", "mctn.units_more 64 → 10")
+    assert own.lowered_but(()) == words
 
 
 def job_that(status: str, **tags: str) -> Any:

@@ -109,6 +109,11 @@ def test_a_choice_that_there_is_not_is_told_at_once(run_pipeline: Callable, swee
     assert error.startswith("error: reader=lstm is unknown; choose one of boxes_distance, ")
 
 
+@pytest.mark.parametrize("typed", ["reader=lstm", "+reader=lstm"])
+def test_a_choice_of_another_group_is_told_with_that_group(run_pipeline: Callable, typed: str) -> None:
+    assert run_pipeline(typed).error.rstrip() == "error: reader=lstm is unknown; did you mean model=lstm?"
+
+
 def test_a_swept_choice_without_its_plus_is_refused_before_the_parent_is_made(
     run_pipeline: Callable, client: MlflowClient
 ) -> None:

@@ -3,6 +3,7 @@ report."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from models.runtime.collectives import rank
@@ -86,6 +87,7 @@ def train(settings: PsrnnConfig, job: Job, *, watch: Listener = unwatched) -> fl
         beside = Beside({**joined, **rivals.models}, rivals.season)
         evaluated = evaluate_stage(settings, loaded, trained, beside, study)
         evaluated = with_refitted(evaluated, refitted, loaded)
-        closing = close(settings, job, dataset, trained, evaluated, study)
+        lowered = job.lowered_but(request.passed_over)
+        closing = close(settings, replace(job, lowered=lowered), dataset, trained, evaluated, study)
     print(closing)
     return trained.validation_mse

@@ -70,7 +70,11 @@ def passed_over(settings: SsgpConfig, model: PointModel, rows: int) -> tuple[str
     """Returns the settings that change nothing in this fit. rows: of the training part, of which the full process draws
     some where there are more than it takes."""
     seeded = model.random or (model.name == "full_gp" and rows > settings.gpytorch.points)
-    matters = {"sampler": model.draws, "features.count": model.counted, "seed": seeded}
+    matters = {
+        "sampler": model.draws, "features.count": model.counted, "seed": seeded, "gpytorch": model.peer,
+        "ssgp.iterations": not model.linear, "autoencoder": model.inputs != "given",
+        "ssgp.picture": model.inputs == "autoencoder", "stream": bool(settings.stream.rows),
+    }  # fmt: skip
     return tuple(name for name, does in matters.items() if not does)
 
 
