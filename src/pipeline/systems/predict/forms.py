@@ -68,21 +68,26 @@ def answers(model: Any, settings: PredictConfig, unit: str) -> Answers:
     those of training, and of forms whose text was cut. Raises DataError, naming the file, for an image that cannot be
     read, PipelineError for settings of others.
     """
-    params, found = asked_of(model, settings, unit), dict[str, pd.DataFrame]()
-    said = {kind: list[str]() for kind in COUNTED}
+    params, said = asked_of(model, settings, unit), {kind: list[str]() for kind in COUNTED}
     files = images_at(Path(settings.data.path).expanduser())
     reading = Reading(invert=model.metadata.metadata.get("invert", "auto"), blank=unit == FORM)
     looked = checked(files, reading, unit)
     with counted_warnings(said):
-        for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
-            frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
-            try:
-                found[file.name] = model.predict(frame, params=params or None)
-            except ValueError as error:
-                raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
+        found = dict(answered_by(model, files, params, unit))
     warn_of_inverted(looked, len(found))
     warn_of_counted(said, len(found))
     return Answers(found, looked.blank)
+
+
+def answered_by(model: Any, files: list[Path], params: dict[str, Any], unit: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yields the name of each image, and what a model says of it. Raises DataError, naming the file, for one that it
+    cannot read."""
+    for file in tqdm(files, desc="read", unit=unit, disable=None, leave=False):
+        frame = pd.DataFrame({"form": [file.name], "image": [content_of(file, str(file))]})
+        try:
+            yield file.name, model.predict(frame, params=params or None)
+        except ValueError as error:
+            raise DataError(f"{file}: {getattr(error, 'reason', error)}") from error
 
 
 def checked(files: list[Path], reading: Reading, unit: str) -> Looked:
@@ -176,15 +181,16 @@ def predicted_forms(model: Any, settings: PredictConfig) -> tuple[pd.DataFrame, 
 
 def advice_on_lower_scores(model: Any, settings: PredictConfig) -> str:
     """Returns, for images on which no box was found, how many boxes have a lower score, and the setting that takes
-    them; nothing where there is none, or where no lower score can be asked for. The images are looked at anew."""
+    them; nothing where there is none, or where no lower score can be asked for. The model is asked anew, of images that
+    were checked before."""
     params = model.metadata.get_params_schema()
     known = {own.name for own in params.params} if params else set()
     if "least_score" not in known or (settings.least_score or 1.0) <= LEAST_SCORE:
         return ""
+    asked, files = replace(settings, least_score=LEAST_SCORE), images_at(Path(settings.data.path).expanduser())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were said before
-        lower = answers(model, replace(settings, least_score=LEAST_SCORE), FORM).parts
-    count = sum(map(len, lower.values()))
+        count = sum(len(rows) for _, rows in answered_by(model, files, asked_of(model, asked, FORM), FORM))
     least = "the model's least score" if settings.least_score is None else f"least_score={settings.least_score:g}"
     return f"; {count} with a score below {least}: least_score={LEAST_SCORE:g} takes them" if count else ""
 

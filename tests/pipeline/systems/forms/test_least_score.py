@@ -63,10 +63,11 @@ def test_texts_of_a_recogniser_that_is_not_trained_choose_no_least_score(epochs:
     assert reader.least_score == least
 
 
-def chosen(own: Detector, epochs: int) -> tuple[Reader, list[Sheet]]:
-    """What validation chooses on a form of two words, and what is read there."""
-    boxes = np.array([[10, 10, 20, 20], [30, 10, 40, 20]], np.float32)
-    form = Form(np.zeros((40, 80), np.uint8), boxes, np.array([1, 1]), ("a", "b"), np.array([0, 1]))
+def chosen(own: Detector, epochs: int, *, words: int = 2) -> tuple[Reader, list[Sheet]]:
+    """What validation chooses on a form of so many words, and what is read there."""
+    boxes = np.array([[10, 10, 20, 20], [30, 10, 40, 20]], np.float32)[:words]
+    texts, order = ("a", "b")[:words], np.arange(words)
+    form = Form(np.zeros((40, 80), np.uint8), boxes, np.ones(words, int), texts, order)
     data = SimpleNamespace(parts=dict.fromkeys(("train", "validation"), FormImages.of([form])))
     settings = SimpleNamespace(forms=SimpleNamespace(edges="found", most_shared=0.2), reader=None,
                                recognition=SimpleNamespace(epochs=epochs))  # fmt: skip
@@ -80,6 +81,30 @@ def test_bad_texts_do_not_choose_a_score_that_no_word_has(detector: Detector, bo
     reader, sheets = chosen(detector, 1)
     assert reader.least_score == 0.05
     assert len(sheets[0].read[""]) == boxes
+
+
+class Spurious(Low):
+    """Finds a word of a form of one word, and what is none, whose score is lower."""
+
+    def detect(self, images: torch.Tensor, least_score: float = 0.05) -> list[Detections]:
+        (found,) = super().detect(images, least_score)
+        return [found._replace(boxes=torch.tensor([[10.0, 10, 20, 20], [60, 10, 70, 20]]))]
+
+
+class OnlySpurious(Spurious):
+    """Finds no word there is."""
+
+    def detect(self, images: torch.Tensor, least_score: float = 0.05) -> list[Detections]:
+        (found,) = super().detect(images, least_score)
+        return [found.at(torch.tensor([1]))]
+
+
+@pytest.mark.parametrize(("detector", "least"), [(Spurious(), 0.2), (OnlySpurious(), 0.05)])
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_on_forms_of_one_word_the_boxes_that_are_words_choose(detector: Detector, least: float, epochs: int) -> None:
+    """No neighbours are there to be out of order. Five wrong letters are more than none at all."""
+    reader, _ = chosen(detector, epochs, words=1)
+    assert reader.least_score == least
 
 
 @pytest.mark.parametrize("detector", [Low(), LowWithSignature()])

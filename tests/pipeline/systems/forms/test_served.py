@@ -30,6 +30,7 @@ from pipeline.systems.forms import served
 from pipeline.systems.forms.reading import servable as reading
 from pipeline.systems.forms.segmentation.servable import table_of, trained_model
 from pipeline.systems.forms.servable import png_of, servable
+from pipeline.systems.predict import forms
 from pipeline.systems.predict.config import PredictConfig
 from pipeline.systems.predict.forms import predicted_forms
 from pipeline.tracking.model import model_parts
@@ -206,7 +207,14 @@ def test_a_folder_of_images_is_predicted_image_by_image(logged: Any, tmp_path: P
         predicted_forms(model, asked(tmp_path))
 
 
-def test_where_every_box_has_a_low_score_their_number_and_the_setting_are_said(logged: Any, tmp_path: Path) -> None:
+def test_where_every_box_has_a_low_score_their_number_and_the_setting_are_said(
+    logged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An image is checked once, before the model reads it, also where the model is asked of it anew."""
+    checked = list[str]()
+    monkeypatch.setattr(
+        forms, "read_image", lambda *own, **how: checked.append(how["where"]) or read_image(*own, **how)
+    )
     trained_model(logged.reader.detector, logged.data, 0.5, 1.0).write(tmp_path)
     mlflow.pyfunc.save_model(tmp_path / "model", **model_parts(servable(tmp_path), tmp_path))
     model, count = mlflow.pyfunc.load_model(str(tmp_path / "model")), len(expected(logged))
@@ -215,7 +223,9 @@ def test_where_every_box_has_a_low_score_their_number_and_the_setting_are_said(l
         (tmp_path / "scans" / f"{place}.png").write_bytes(png_of(logged.forms.image(place)))
     front = "0 boxes on 2 forms, 0 of them words; none on 0.png, 1.png"
     for given, least in (({}, "the model's least score"), ({"least_score": 0.999}, "least_score=0.999")):
+        checked.clear()
         found, words = predicted_forms(model, asked(tmp_path / "scans", **given))
+        assert [Path(where).name for where in checked] == ["0.png", "1.png"]
         assert (len(found), words) == (0, f"{front}; {count} with a score below {least}: least_score=0.05 takes them")
     lower, words = predicted_forms(model, asked(tmp_path / "scans", least_score=0.05))
     assert (len(lower), "below" in words) == (count, False)

@@ -11,7 +11,7 @@ import torch
 
 from data.form_images import WORD, Form, FormImages
 from models.forms.detect.boxes import Detections
-from models.forms.page_scores import PageScore, TrueWord, page_score, text_score
+from models.forms.page_scores import PageScore, TrueWord, meant, page_score, text_score
 from models.forms.reader import (
     LEAST_SCORE,
     NO_ORDER,
@@ -79,14 +79,35 @@ def read_anew(own: Sheet, reader: FormReader) -> Sheet:
     return own._replace(read={FOUND: reader.read_found(ink_of(own.form.image), kept), **others})
 
 
-def least_score_of(sheets: Sequence[Sheet], counted: str = "faults") -> tuple[float, int]:
-    """Returns the score of `GRID` with which the boxes that were found have the smallest count, the least of equal
-    ones, and that count. counted: of `PageScore`."""
-    counts = [
-        sum(getattr(page_score(own.true, at_least(own.read[FOUND], least)), counted) for own in sheets)
-        for least in GRID
-    ]
+def least_score_by_texts(sheets: Sequence[Sheet]) -> tuple[float, int]:
+    """Returns the score of `GRID` with which the boxes that were found have the fewest wrong characters, the least of
+    equal ones, and their number."""
+    counts = [sum(page_score(own.true, at_least(own.read[FOUND], least)).faults for own in sheets) for least in GRID]
     return GRID[int(np.argmin(counts))], min(counts)
+
+
+def least_score_by_places(sheets: Sequence[Sheet]) -> tuple[float, tuple[int, int, int]]:
+    """Returns the score of `GRID` with the smallest count of what the boxes that were found have wrong, whatever they
+    say, the least of equal ones, and the count.
+
+    The count is 1 where forms have words and none is read; then the neighbours out of order; where these are equal, as
+    on forms of one word, the true words that no box means with the boxes that mean no word.
+    """
+    counts = [(int(reads_nothing(sheets, least)), *misplaced(sheets, least)) for least in GRID]
+    best = min(counts)
+    return GRID[counts.index(best)], best
+
+
+def misplaced(sheets: Sequence[Sheet], least: float) -> tuple[int, int]:
+    """Returns how many neighbours are out of order in boxes of at least a score, and how many true words no box means
+    with how many boxes mean no word."""
+    out_of_order = alone = 0
+    for own in sheets:
+        rows = at_least(own.read[FOUND], least)
+        places = meant(own.true, words := [row for row in rows if row.order != NO_ORDER])
+        out_of_order += page_score(own.true, rows).out_of_order
+        alone += len(own.true) + len(words) - 2 * sum(place is not None for place in places)
+    return out_of_order, alone
 
 
 def reads_nothing(sheets: Sequence[Sheet], least: float) -> bool:

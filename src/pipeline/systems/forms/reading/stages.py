@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -23,7 +24,8 @@ from pipeline.systems.forms.reading.report import Tested, least_score_in_words, 
 from pipeline.systems.forms.reading.scores import (
     Reader,
     Sheet,
-    least_score_of,
+    least_score_by_places,
+    least_score_by_texts,
     metrics_of,
     read_anew,
     read_table,
@@ -101,8 +103,8 @@ def reader_of(
 ) -> tuple[Reader, list[Sheet]]:
     """Returns what reads forms, with the least score and the edges that validation chooses, and what it reads there.
 
-    The fewest wrong characters choose. The fewest neighbours out of order do where texts say nothing: the recogniser is
-    not trained, or it reads so badly that no box at all has fewer wrong characters than any that is read.
+    The fewest wrong characters choose. The places of words do (`least_score_by_places`) where texts say nothing: the
+    recogniser is not trained, or it reads so badly that no box at all has fewer wrong characters than any that is read.
     """
     held, (network, correction) = data.parts["validation"], recogniser.model
     if settings.reader is not None:
@@ -114,19 +116,21 @@ def reader_of(
     read = {first: sheets}
     for placing in others if detector is not None else ():
         read[placing] = [read_anew(own, FormReader(reader.detector, network, placing=placing)) for own in sheets]
-    least, placing = chosen_by("faults" if settings.recognition.epochs else "out_of_order", read)
+    least, placing = chosen_by(least_score_by_texts if settings.recognition.epochs else least_score_by_places, read)
     if reads_nothing(read[placing], least):
-        least, placing = chosen_by("out_of_order", read)
+        least, placing = chosen_by(least_score_by_places, read)
     best = read[placing]
     scale = scale_of(data.parts["train"])
     made = FormReader(reader.detector, network, correction=correction, least_score=least, placing=placing, scale=scale)
     return made, best
 
 
-def chosen_by(counted: str, read: Mapping[Placing, list[Sheet]]) -> tuple[float, Placing]:
-    """Returns the least score and the placing with the smallest count, of equal ones the first. counted: of
-    `PageScore`. read: the validation part as it is read with each placing."""
-    tried = [(*least_score_of(sheets, counted), placing) for placing, sheets in read.items()]
+def chosen_by(
+    least_score: Callable[[Sequence[Sheet]], tuple[float, Any]], read: Mapping[Placing, list[Sheet]]
+) -> tuple[float, Placing]:
+    """Returns the least score and the placing with the smallest count, of equal ones the first. least_score: gives the
+    least score of forms, and its count. read: the validation part as it is read with each placing."""
+    tried = [(*least_score(sheets), placing) for placing, sheets in read.items()]
     least, _, placing = min(tried, key=lambda own: own[1])
     return least, placing
 
