@@ -196,7 +196,7 @@ def test_text_alone_needs_no_boxes() -> None:
 def test_words_without_boxes_are_counted_while_learning() -> None:
     own = table()
     own.loc[:2, ["x0", "y0", "x1", "y1"]] = np.nan
-    with pytest.warns(UserWarning, match=r"^3 of 112 words have no box; they are taken to stand where") as said:
+    with pytest.warns(UserWarning, match=r"^3 of 112 words have no box; each is taken to stand at the last") as said:
         DocumentReader(**QUICK | {"epochs": 1}).fit(own)
     assert len(said) == 1
     assert said[0].filename == __file__

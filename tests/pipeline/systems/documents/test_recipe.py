@@ -300,7 +300,7 @@ def test_a_small_table_of_ones_own_is_read(run_pipeline: Callable, client, tmp_p
     rows.to_csv(tmp_path / "words.csv", index=False)
     sizes = [setting for setting in SMALL if setting.startswith(("encoder.", "documents.max", "documents.stride"))]
     with (
-        pytest.warns(UserWarning, match=r"^2 of 280 words have no box; they are taken to stand where the word before"),
+        pytest.warns(UserWarning, match=r"^2 of 280 words have no box; each is taken to stand at the last word"),
         pytest.warns(UserWarning, match=r"^the training texts allow \d{3} of the 8192 pieces that documents.vocab"),
     ):
         result = run_pipeline("recipe=documents", "data=documents_table", f"data.path={tmp_path / 'words.csv'}", *sizes,
