@@ -125,9 +125,28 @@ def way_out(
     once = [name for name in times if bool(frame[name].notna().all()) and bool(frame[name].is_unique)]
     placed = {"time": once[0]} if once else grouped_times(frame, times)
     kept = [name for name in modelled if name != placed.get("group")]
+    words = ordered_way(faults, placed["time"]) if placed else unordered_way(frame, faults, times)
+    return Advice(words, {"columns": kept or modelled, **placed, **commas})
+
+
+def ordered_way(faults: Sequence[Unusable], time: str) -> str:
+    """Says that a column of times can order the rows."""
+    mend = "" if all(unusable.dated for unusable in faults) else "mend them, or "
+    return f"{mend}order rows by {time!r} and model the columns of numbers:"
+
+
+def unordered_way(frame: pd.DataFrame, faults: Sequence[Unusable], times: Sequence[str]) -> str:
+    """Says that the faulty columns can be left out, and why the first of the times cannot order the rows."""
     word = "it" if len(faults) == 1 else "them"
-    several = f" (times of {times[0]!r} repeat; several series need a group)" if times and not placed else ""
-    return Advice(f"mend {word}, or go on without {word}{several}:", {"columns": kept or modelled, **placed, **commas})
+    why = ""
+    if times:
+        gaps = bool(frame[times[0]].isna().any())
+        why = (
+            f" (a cell of {times[0]!r} is empty)"
+            if gaps
+            else f" (times of {times[0]!r} repeat; several series need a group)"
+        )
+    return f"mend {word}, or go on without {word}{why}:"
 
 
 def grouped_times(frame: pd.DataFrame, times: Sequence[str]) -> dict[str, str]:

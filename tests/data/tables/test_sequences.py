@@ -247,7 +247,7 @@ def test_all_unusable_columns_are_named_with_arguments_that_work(text: str, tmp_
         read_sequences(str(path), columns=None)
     told = str(caught.value)
     assert "\n" not in told
-    advised = ast.parse(f"f({told.split('go on without')[1].partition(': ')[2]})", mode="eval").body
+    advised = ast.parse(f"f(columns={told.partition(': columns=')[2]})", mode="eval").body
     assert isinstance(advised, ast.Call)
     arguments = {str(each.arg): ast.literal_eval(each.value) for each in advised.keywords}
     assert arguments == WAYS_OUT[text] == caught.value.give
@@ -437,14 +437,16 @@ def test_too_short_to_cut() -> None:
 def test_dates_are_no_features(tmp_path: Path, values: list[str | None]) -> None:
     path = tmp_path / "dated.parquet"
     pd.DataFrame({"when": pd.to_datetime(pd.Series(values)), "x": [1.0, 2.0, 3.0]}).to_parquet(path)
-    with pytest.raises(DataError, match=r"column 'when' holds dates or durations; mend it, or go on without it"):
+    empty = r"mend it, or go on without it \(a cell of 'when' is empty\)"
+    way = "order rows by 'when' and model the columns of numbers" if values[2] else empty
+    with pytest.raises(DataError, match=f"column 'when' holds dates or durations; {way}: columns="):
         read_sequences(str(path), columns=None)
 
 
 @pytest.mark.parametrize(
     ("shops", "advice"),
     [
-        (["01", "01", "02", "02"], "or go on without it: columns=['sales'], group='shop', time='day'"),
+        (["01", "01", "02", "02"], "; order rows by 'day' and model the columns of numbers: columns=['sales'], group='shop', time="),
         (["01", "01", "01", "01"], r"or go on without it (times of 'day' repeat; several series need a group): "),
     ],
 )
