@@ -446,7 +446,7 @@ def test_dates_are_no_features(tmp_path: Path, values: list[str | None]) -> None
 @pytest.mark.parametrize(
     ("shops", "advice"),
     [
-        (["01", "01", "02", "02"], "; order rows by 'day' and model the columns of numbers: columns=['sales'], group='shop', time="),
+        (["01", "01", "02", "02"], "and model the columns of numbers: columns=['sales'], group='shop', time='day'"),
         (["01", "01", "01", "01"], r"or go on without it (times of 'day' repeat; several series need a group): "),
     ],
 )
