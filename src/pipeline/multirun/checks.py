@@ -19,7 +19,7 @@ from pipeline.settings.choices import choices_of, data_of_contender, groups_in, 
 from pipeline.settings.fields import check_rules, rules
 from pipeline.settings.job import own_folders
 from pipeline.settings.messages import nothing_to_replace
-from pipeline.settings.nearest import no_such_choice
+from pipeline.settings.nearest import joined, no_such_choice
 from pipeline.settings.own_table import SECTIONS, refuse_missing_file
 from pipeline.systems.registry import system
 
@@ -158,13 +158,16 @@ def check_register(config: DictConfig, values: Mapping[str, list[str]]) -> None:
 
 
 def check_choices(values: Mapping[str, list[str]]) -> None:
-    """Raises PipelineError for a swept choice that its config group does not have; Hydra would find it job by job."""
+    """Raises PipelineError for swept choices that their config groups do not have, one of each group; Hydra would find
+    them job by job."""
+    told = []
     for key, asked in values.items():
         group = group_of(key)
         options = choices_of(group) if "." not in group else []
         unknown = [choice for choice in asked if options and "/" not in choice and choice not in (*options, "null")]
-        if unknown:
-            raise PipelineError(no_such_choice(key, unknown[0], options))
+        told += [no_such_choice(key, choice, options) for choice in unknown[:1]]
+    if told:
+        raise PipelineError(joined(told))
 
 
 def check_replaced(config: DictConfig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,12 +12,22 @@ import yaml
 
 from pipeline.host.paths import conf_folder
 
+PLAIN_CHOICE = re.compile(r"\+?(?P<group>[\w/@]+)=(?P<names>[\w/-]+(?:,[\w/-]+)*)")
+
 
 def typed_choice(section: str, arguments: Sequence[str]) -> str | None:
     """Returns what a command line chooses of a config group: "east" of detector=east. Returns None where the command
     line leaves the group as it is."""
     chosen = [own.lstrip("+").partition("=") for own in arguments]
     return next((value for name, _, value in reversed(chosen) if name == section and value), None)
+
+
+def plain_choices(arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """Returns the names that a command line gives to what may be config groups of the project, one of each value of a
+    sweep: ("model", "lstm") and ("model", "gru") of model=lstm,gru. Values that are no such names are left out."""
+    given = (PLAIN_CHOICE.fullmatch(own) for own in arguments)
+    found = ((own["group"], name) for own in given if own for name in own["names"].split(","))
+    return [(group, name) for group, name in found if name != "null" and not group.startswith("hydra/")]
 
 
 def experiment_file(arguments: Sequence[str]) -> Path | None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from pipeline.host.errors import PipelineError
 from pipeline.host.passwords import masked
-from pipeline.settings.command_line import choices_in_files, experiments_with, groups_with, typed_choice
-from pipeline.settings.nearest import no_such_choice
+from pipeline.settings.command_line import choices_in_files, experiments_with, groups_with, plain_choices, typed_choice
+from pipeline.settings.nearest import joined, no_such_choice
 
 UNKNOWN_CHOICE = re.compile(
     r"Could not find '(?P<group>[^']+)/(?P<name>[^'/]+)'.*?"
@@ -95,6 +95,14 @@ def unknown_choice(group: str, name: str, options: Sequence[str], arguments: Seq
     return f"{group}={name} is unknown; did you mean {meant}?" if meant else no_such_choice(group, name, options)
 
 
+def unknown_choices(group: str, name: str, options: Sequence[str], arguments: Sequence[str]) -> str:
+    """Says what `unknown_choice` says of a group that Hydra names, and of all other groups of the command line whose
+    choice there is not either."""
+    others = [(other, one, choices_in_files(other, arguments)) for other, one in plain_choices(arguments)]
+    lost = [(group, name, options), *(own for own in others if own[0] != group and own[2] and own[1] not in own[2])]
+    return joined(unknown_choice(*own, arguments) for own in lost)
+
+
 def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
     """Says how a choice of a group that the defaults leave out is typed. typed: the choice with + before it. arguments:
     the command line; an experiment of its recipe that has the group is named, up to three."""
@@ -111,7 +119,7 @@ def plus_mistaken(text: str) -> str | None:
     if lacking := NO_DEFAULT.search(text):
         options, name = choices_in_files(lacking["group"], sys.argv[1:]), lacking["typed"].partition("=")[2]
         if options and name not in options:
-            return unknown_choice(lacking["group"], name, options, sys.argv[1:])
+            return unknown_choices(lacking["group"], name, options, sys.argv[1:])
         return nothing_to_replace(lacking["group"], lacking["typed"], sys.argv[1:])
     if repeated := TWICE.search(text):
         group = repeated["group"]
@@ -130,7 +138,7 @@ def one_line(error: BaseException) -> str:
     choice = UNKNOWN_CHOICE.search(text)
     if choice:
         group, name, options = choice["group"], choice["name"], choice["options"].split()
-        return unknown_choice(group, name, options, sys.argv[1:])
+        return unknown_choices(group, name, options, sys.argv[1:])
     known = several_values(text) or plus_mistaken(text) or unknown_key(text) or wrong_kind(text)
     if known:
         return known

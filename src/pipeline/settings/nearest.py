@@ -18,3 +18,9 @@ def did_you_mean(word: str, known: Iterable[str], *, before: str = "") -> str:
 def no_such_choice(group: str, name: str, options: Sequence[str]) -> str:
     """Says that a group does not have the choice `name`, and names the choices that it has."""
     return f"{group}={name} is unknown; choose one of {', '.join(options)}{did_you_mean(name, options)}"
+
+
+def joined(messages: Iterable[str]) -> str:
+    """Returns messages in a row: each ends with its question mark or a semicolon, but the last."""
+    *first, last = messages
+    return "".join(f"{one} " if one.endswith("?") else f"{one}; " for one in first) + last

@@ -13,7 +13,7 @@ from mlflow.tracking import MlflowClient
 from models.numerics.ridge import factor_ridge
 from pipeline.host.errors import said_of
 from pipeline.settings import messages
-from pipeline.settings.command_line import listed_in
+from pipeline.settings.command_line import listed_in, plain_choices
 from pipeline.settings.messages import WHERE, line_of_run
 
 TINY = ("data=mocap", "data.source=stand_in", "size=tiny", "refine=none", "tracking=off")
@@ -112,6 +112,31 @@ def test_a_choice_that_there_is_not_is_told_at_once(run_pipeline: Callable, swee
 @pytest.mark.parametrize("typed", ["reader=lstm", "+reader=lstm"])
 def test_a_choice_of_another_group_is_told_with_that_group(run_pipeline: Callable, typed: str) -> None:
     assert run_pipeline(typed).error.rstrip() == "error: reader=lstm is unknown; did you mean model=lstm?"
+
+
+def test_all_choices_that_there_are_not_are_told_at_once(run_pipeline: Callable) -> None:
+    error = run_pipeline("model=lstn", "recogniser=crn", "data=mocap", "size=tiny").error
+    assert error.startswith("error: model=lstn is unknown; ")
+    assert error.endswith("; did you mean crnn?")
+    assert "did you mean lstm? recogniser=crn is unknown; choose one of character, " in error
+    swept = run_pipeline("-m", "recipe=forms", "detector=east,rcnn", "recogniser=crn,word").error
+    assert "detector=rcnn is unknown; choose one of " in swept
+    assert "recogniser=crn is unknown; " in swept
+
+
+@pytest.mark.parametrize(
+    ("typed", "choices"),
+    [
+        (["model=lstm,gru", "+budget=two_cores"], [("model", "lstm"), ("model", "gru"), ("budget", "two_cores")]),
+        (["reader=null", "hydra/launcher=joblib", "seed=range(3)", "~model", "data.path=a.csv", "-m"], []),
+        (
+            ["contender=mocap/psrnn", "data@pretrain_on=funsd"],
+            [("contender", "mocap/psrnn"), ("data@pretrain_on", "funsd")],
+        ),
+    ],
+)
+def test_what_may_be_choices_of_a_command_line(typed: list[str], choices: list[tuple[str, str]]) -> None:
+    assert plain_choices(typed) == choices
 
 
 def test_a_swept_choice_without_its_plus_is_refused_before_the_parent_is_made(
