@@ -64,6 +64,12 @@ def test_a_run_names_the_settings_that_its_size_lowered(houses: tuple[str, ...],
     assert "houses: 100 training rows; size.steps=100 leaves out 140\n" in result.out + result.err
 
 
+def test_sizes_of_features_are_not_said_of_a_forecaster_without_any(run_pipeline: Any) -> None:
+    result = run_pipeline("data.source=stand_in", "model=last_value", "size=tiny", "tracking=off")
+    assert result.status == 0, result.err
+    assert f"{LIMITED}\n" in result.out
+
+
 def test_a_multirun_names_what_was_lowered_and_the_jobs_that_would_repeat_others(
     houses: tuple[str, ...], run_pipeline: Any
 ) -> None:

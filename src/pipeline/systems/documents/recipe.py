@@ -91,7 +91,8 @@ def names_of_run(settings: DocumentsConfig, job: Job, read: Read, vocabulary: Vo
     tags = {"arm": arm, "task": settings.documents.task, "cue": cue, MEASURED: measured(settings, vocabulary)}
     content = "" if read.guessed.checksum == read.data.checksum else read.guessed.checksum
     words = ["-".join(WORDS.findall(arm)), *([cue] if cue else [])]
-    return Named(words=words, tags=tags, content=content)
+    idle = () if settings.pretrain.steps else ("pretrain.evaluate_every",)
+    return Named(words=words, tags=tags, passed_over=idle, content=content)
 
 
 def tested_of(settings: DocumentsConfig, loaded: Loaded, fitted: FittedDocumentNetwork) -> Scored:

@@ -24,7 +24,8 @@ def request_of(
     of a multirun under that of their parent.
 
     A run by itself is also named after the settings that were typed, so that runs which differ have different names. Of
-    a model that is not `trained` by gradient the section `refine` changes nothing.
+    a model that is no `psrnn` the section `features` changes nothing, of one that is not `trained` by gradient the
+    section `refine`.
     """
     choices = {name: str(value).rpartition("/")[2] for name, value in job.choices.items() if value}
     arm = arm_of(settings.compare.arm, job.choices, asdict(settings), FORECASTS)
@@ -43,6 +44,6 @@ def request_of(
             "readout": choices.get("readout", ""),
             MEASURED: f"{FROM} {first_scored(settings)}",
         },
-        passed_over=() if trained else ("refine",),
+        passed_over=tuple(name for name, read in (("features", psrnn), ("refine", trained)) if not read),
     )
     return run_request(settings, job, dataset, device, named)

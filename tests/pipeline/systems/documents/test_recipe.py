@@ -373,6 +373,15 @@ def test_a_run_is_another_one_where_other_data_that_it_learns_from_before_change
     assert len(set(contents)) == 3
 
 
+@pytest.mark.parametrize(("steps", "idle"), [(600, ()), (0, ("pretrain.evaluate_every",))])
+def test_how_often_guesses_are_scored_is_not_read_where_none_are_learned(steps: int, idle: tuple[str, ...]) -> None:
+    data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
+    settings, job = DocumentsConfig(attention={}), cast("Any", SimpleNamespace(choices={"attention": "distance"}))
+    settings.pretrain.steps = steps
+    pieces = Vocabulary.train(["one two"], pieces=260)
+    assert names_of_run(settings, job, Read(data, data), pieces).passed_over == idle
+
+
 def test_errors_of_unlike_tasks_and_of_guessing_unlike_pieces_are_told_apart() -> None:
     data = SyntheticDocuments(train=2, validation=1, test=1, words=60, questions=6, values=3).load()
     job = cast("Any", SimpleNamespace(choices={"attention": "distance"}))
