@@ -401,6 +401,18 @@ def test_an_interval_that_is_no_coverage(logged: str, interval: Any) -> None:
         served.predict(None, np.array([ROW]), {"interval": interval})
 
 
+@pytest.mark.parametrize(("name", "told"), [("hour", True), (None, True), ("minute", False)])
+def test_times_that_are_the_index_of_a_frame_go_on_as_a_column(name: str | None, told: bool, logged: str) -> None:
+    model = mlflow.pyfunc.load_model(logged, model_config={"time": "hour"})
+    index = pd.DatetimeIndex(["2026-01-31 22:00", "2026-01-31 23:00"], name=name)
+    frame = pd.DataFrame([ROW, ROW], columns=NAMES, index=index)
+    later, same = model.predict(frame, params={"horizon": 2}), model.predict(frame)
+    assert ("hour" in later.columns, "hour" in same.columns) == (told, told)
+    if told:
+        assert list(later["hour"]) == list(pd.DatetimeIndex(["2026-02-01 00:00", "2026-02-01 01:00"]))
+        assert list(same["hour"]) == list(index)
+
+
 def test_the_bound_on_forecasts_is_a_setting(logged: str, monkeypatch) -> None:
     asked = {"inputs": [[ROW], [ROW]], "params": {"horizon": 3}}
     assert in_process(application(logged, "plain", monkeypatch, most_rows=6), asked)[0] == 200

@@ -164,8 +164,8 @@ class ServedForecaster(PythonModel):
     setting that is logged with the model (`model_config`) and that whoever loads it may change, are refused. So are
     forecasts that diverge, see `diverging`; with the setting `refuses_diverged` false or null they are warned of.
 
-    Where the rows have the column of times that the training data had, the answer has it too, gone on with from the
-    last row of each sequence.
+    Where the rows have the column of times that the training data had, or have these times as their index, the answer
+    has the column too, gone on with from the last row of each sequence.
     """
 
     # the schema comes from the signature, not from type hints of `predict`; without this MLflow warns at every load
@@ -207,8 +207,7 @@ class ServedForecaster(PythonModel):
         in_place = np.empty_like(found)
         in_place[order] = found
         answer = pd.DataFrame(in_place, columns=list(names), index=frame.index)
-        given = {name: frame[name] for name in self.columns_of_times(frame)}
-        return self.bounded(answer, 1, interval).assign(**given, **{SEQUENCE: label})
+        return self.bounded(answer, 1, interval).assign(**self.given_times(frame), **{SEQUENCE: label})
 
     def say_diverged(self, lines: list[str]) -> None:
         """Raises BadRequest with the first of the lines of `diverging`, or warns of each."""
@@ -217,17 +216,21 @@ class ServedForecaster(PythonModel):
         for line in lines:
             warnings.warn(line, stacklevel=3)
 
-    def columns_of_times(self, frame: pd.DataFrame) -> list[str]:
-        """Returns the name of the column of times, in a list; none where the rows have no times that are not
-        predicted."""
-        taken = (*self.forecaster.feature_names, SEQUENCE)
-        return [name for name in (self.time,) if name is not None and name in frame.columns and name not in taken]
+    def given_times(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
+        """Returns the times of the rows by the name of their column: the column, or the frame's index where it has
+        that name or, without a name, dates. Returns nothing where the rows have no times that are not predicted."""
+        name, index = self.time, frame.index
+        if name is None or name in (*self.forecaster.feature_names, SEQUENCE):
+            return {}
+        if name in frame.columns:
+            return {name: frame.loc[:, name]}
+        named = index.name == name or (index.name is None and isinstance(index, pd.DatetimeIndex))
+        return {name: pd.Series(index, index=index, name=name)} if named else {}
 
     def times(self, frame: pd.DataFrame, order: np.ndarray, codes: np.ndarray, horizon: int) -> dict[str, Any]:
         """Returns the times of a forecast as a column by its name; no column where the rows have no times."""
         later = {}
-        for name in self.columns_of_times(frame):
-            column: Any = frame[name]
+        for name, column in self.given_times(frame).items():
             try:
                 times, ends = read_times(column, dates=self.dates)[order], [0, *np.cumsum(np.bincount(codes))]
                 own = [times[start:end] for start, end in pairwise(ends)]
