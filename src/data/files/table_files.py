@@ -232,6 +232,15 @@ READERS: dict[str, Callable[[Path, TextFormat], Table]] = {
 }
 
 
+def way_into(folder: Path) -> str:
+    """Says what to give in place of a folder: its table, or all of its tables in one; of a folder without any, a
+    table."""
+    tables = sorted(own for own in folder.iterdir() if own.name.lower().endswith(tuple(READERS)))
+    if not tables:
+        return "give a table (.csv, .tsv, .parquet or .npz)"
+    return JOIN if tables[1:] else f"give {tables[0]}"
+
+
 def existing_file(path: Any) -> Path:
     """Returns the path of a file that exists. Raises DataError for a list, a folder and where there is none."""
     if path is None:
@@ -240,7 +249,7 @@ def existing_file(path: Any) -> Path:
         raise DataError(f"path must be one file, got {str(path)[:MOST_SHOWN]}; {JOIN}")
     file = Path(path).expanduser()
     if file.is_dir():
-        raise DataError(f"{file} is a folder, and path must be one file; {JOIN}")
+        raise DataError(f"{file} is a folder, and path must be one file; {way_into(file)}")
     if not file.is_file() and glob.has_magic(str(file)):
         raise DataError(f"{file}: there is no such file, and path takes no pattern; {JOIN}")
     if not file.is_file():

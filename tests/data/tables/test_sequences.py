@@ -192,8 +192,12 @@ def test_several_files_are_refused_with_a_way(tmp_path: Path) -> None:
     way = r"join several into one, with a column that tells them apart \(group, of time series\)$"
     with pytest.raises(DataError, match=rf"^path must be one file, got \['a\.csv', 'b\.csv'\]; {way}"):
         load_table(path=["a.csv", "b.csv"])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(DataError, match=rf"is a folder, and path must be one file; {way}"):
-        load_table(path=str(tmp_path))
+    folder = re.escape(f"{tmp_path} is a folder, and path must be one file; ")
+    for name, own in ((None, r"give a table \("), ("a.csv", f"give {tmp_path / 'a.csv'}$"), ("B.CSV.GZ", way)):
+        if name:
+            (tmp_path / name).touch()
+        with pytest.raises(DataError, match=f"^{folder}{own}"):
+            load_table(path=str(tmp_path))
     with pytest.raises(DataError, match=rf"there is no such file, and path takes no pattern; {way}"):
         load_table(path=str(tmp_path / "*.csv"))
 
