@@ -99,8 +99,9 @@ def unknown_choices(group: str, name: str, options: Sequence[str], arguments: Se
     """Says what `unknown_choice` says of a group that Hydra names, and of all other groups of the command line whose
     choice there is not either."""
     others = [(other, one, choices_in_files(other, arguments)) for other, one in plain_choices(arguments)]
-    lost = [(group, name, options), *(own for own in others if own[0] != group and own[2] and own[1] not in own[2])]
-    return joined(unknown_choice(*own, arguments) for own in lost)
+    told = [unknown_choice(group, name, options, arguments)]
+    told += [unknown_choice(*own, arguments) for own in others if own[0] != group and own[2] and own[1] not in own[2]]
+    return joined(told)
 
 
 def nothing_to_replace(group: str, typed: str, arguments: Sequence[str]) -> str:
