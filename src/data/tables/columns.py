@@ -137,15 +137,11 @@ def ordered_way(faults: Sequence[Unusable], time: str) -> str:
 
 def unordered_way(frame: pd.DataFrame, faults: Sequence[Unusable], times: Sequence[str]) -> str:
     """Says that the faulty columns can be left out, and why the first of the times cannot order the rows."""
-    word = "it" if len(faults) == 1 else "them"
-    why = ""
-    if times:
-        gaps = bool(frame[times[0]].isna().any())
-        why = (
-            f" (a cell of {times[0]!r} is empty)"
-            if gaps
-            else f" (times of {times[0]!r} repeat; several series need a group)"
-        )
+    word, why = "it" if len(faults) == 1 else "them", ""
+    if times and frame[times[0]].isna().any():
+        why = f" (a cell of {times[0]!r} is empty)"
+    elif times:
+        why = f" (times of {times[0]!r} repeat; several series need a group)"
     return f"mend {word}, or go on without {word}{why}:"
 
 
