@@ -138,7 +138,7 @@ def ordered_way(faults: Sequence[Unusable], time: str) -> str:
 def unordered_way(frame: pd.DataFrame, faults: Sequence[Unusable], times: Sequence[str]) -> str:
     """Says that the faulty columns can be left out, and why the first of the times cannot order the rows."""
     word, why = "it" if len(faults) == 1 else "them", ""
-    if times and frame[times[0]].isna().any():
+    if times and bool(frame[times[0]].isna().any()):
         why = f" (a cell of {times[0]!r} is empty)"
     elif times:
         why = f" (times of {times[0]!r} repeat; several series need a group)"
