@@ -134,7 +134,8 @@ class Dhsd(Source):
     under `seed`, are the test part, and no other part has them. validation: the share of the other images, or with
     writers=disjoint of the other writers, that is drawn for validation under `seed`.
     vocabulary: "strings" for whole images, "parts" for what stands between blanks, cut out where the gaps leave no
-    doubt. least: with parts, keep the texts that so many training images say, in every part of the data; 1 keeps all.
+    doubt. least: with parts, keep the texts that so many training images of DHSD's ink say, in every part of the data,
+    so that no `ink` changes the other parts; 1 keeps all.
     ink: of training images, "dhsd"; "synthetic": the same texts by the stand-in hand, those it can write; or "both".
     Other parts have DHSD's ink.
     source: "auto", "published" or "stand_in". root: the folder that holds `dhsd/`.
@@ -159,8 +160,8 @@ class Dhsd(Source):
             raise DataError(f"{NAME}: least={self.least} needs vocabulary=parts; strings hardly repeat")
         if self.ink not in KINDS:
             raise DataError(f"{NAME}: ink={self.ink} is unknown; choose one of {', '.join(KINDS)}")
-        data = self.inked(self.strings())
-        return in_parts(data, self.least) if self.vocabulary == "parts" else data
+        data = self.strings()
+        return self.inked(in_parts(data, self.least) if self.vocabulary == "parts" else data)
 
     def inked(self, data: HandwrittenWords) -> HandwrittenWords:
         """Returns the data with the training images that `ink` names."""

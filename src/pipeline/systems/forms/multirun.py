@@ -16,6 +16,7 @@ from pipeline.compare.pages import Remade, read_table
 from pipeline.compare.panels import joined
 from pipeline.compare.words import Summary
 from pipeline.systems.forms.arms import said_of_seeds
+from pipeline.systems.forms.cases import TOLD, by_cases
 from pipeline.systems.forms.comparison import FORMS
 from pipeline.systems.forms.labels import (
     labelled,
@@ -53,12 +54,15 @@ def summarise(client: MlflowClient, jobs: Any, title: str) -> Summary:
 
 def summary_of(own: Any, every: Any, jobs: Any, files: Mapping[str, Any], title: str) -> Summary:
     """Returns what a stage, a module of `STAGES`, shows of its jobs, with words in front about jobs that repeat others,
-    jobs that are left out as its file `CASES` has no row of them, alphabets, and arms with unequal seeds.
+    jobs that are left out as its file `CASES` has no row of them, alphabets, unlike test parts, and arms with unequal
+    seeds.
 
     every: all jobs; jobs: what `labelled` keeps of them. files: the stage's `FILES`, by their names.
     """
-    kept = with_rows(jobs, files[own.CASES])
-    said = (said_of_repeats(every, jobs), said_of_lacking(jobs, kept, own.CASES), said_of_alphabets(kept),
+    named = with_rows(jobs, files[own.CASES])
+    kept = by_cases(named, files[own.CASES], own.TRUTH)
+    unlike = "" if kept["data"].equals(named["data"]) else TOLD
+    said = (said_of_repeats(every, jobs), said_of_lacking(jobs, kept, own.CASES), said_of_alphabets(kept), unlike,
             said_of_seeds(kept, own.SETS))  # fmt: skip
     summary = own.summary_of(kept, files, title)
     return summary._replace(text="".join(said) + summary.text)

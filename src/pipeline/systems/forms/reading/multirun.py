@@ -35,6 +35,7 @@ FILES = {  # and its columns
     READ: ["part", FORM, WRITER, "reading", *(name for rate in RATES.values() for name in rate)]
 }
 CASES = READ  # a job has a row a form and reading there
+TRUTH = ("part", FORM, "characters", "words")  # columns of it that no reader changes
 COSTS = "costs.csv"
 COST = (
     "What it costs to find the words: the word error rate in boxes that are found, above that in true ones, in points. "

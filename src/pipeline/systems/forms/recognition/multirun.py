@@ -30,6 +30,7 @@ FILES = {  # of each job, and the columns of it
     ATTENTION: ["position", "texts", "near", "equal"],
 }
 CASES = READ  # a job has a row an image there
+TRUTH = ("part", IMAGE, "characters")  # columns of it that no reader changes
 LACKED = (ATTENTION,)  # by recognisers without it
 X = "character error rate (%)\nmean over seeds; bars: 95 % interval over writers (else images) and starts of training"
 CAPTION = (

@@ -24,6 +24,7 @@ from pipeline.systems.forms.writers import FORM, over_forms, said_of_forms, unit
 SETS: tuple[str, ...] = ("data", "scored", "part")
 FILES = {HITS: ["part", FORM, "class", "score", "hit", NARROW], BOXES: None}  # of each job, and the columns of them
 CASES = BOXES  # a job has a row a form there; one that finds nothing has none in HITS
+TRUTH = ("part", FORM, "word")  # columns of it
 NARROW_WORDS = "narrow words"
 X = "1 − average precision (IoU at least 0.5)\nmean over seeds; bars: 95 % interval over {} and starts of training"
 CAPTION = (
