@@ -24,7 +24,7 @@ def by_cases(jobs: Any, rows: Any, truth: Collection[str]) -> pd.DataFrame:
     for data, own in known:
         seen.setdefault(data, []).extend([own] if own not in seen.get(data, []) else [])
     names = [data if len(seen[data]) == 1 else called(data, own, seen[data]) for data, own in known]
-    return jobs.assign(data=names)
+    return jobs.assign(data=pd.Series(names, index=jobs.index, dtype=jobs["data"].dtype))
 
 
 def called(data: str, cases: tuple[Any, ...], others: list[tuple[Any, ...]]) -> str:

@@ -80,7 +80,7 @@ def counted(jobs: pd.DataFrame, *_: Any) -> Summary:
 
 def text_about(jobs: Any, named: pd.DataFrame, known: int | None = None) -> str:
     """What is said of jobs of a stage of which the first `known` have rows."""
-    stage = SimpleNamespace(CASES="read.csv", SETS=("data",), summary_of=counted)
+    stage = SimpleNamespace(CASES="read.csv", TRUTH=(), SETS=("data",), summary_of=counted)
     return summary_of(stage, jobs, named, {"read.csv": named[["run_id"]][:known]}, "t").text
 
 
