@@ -173,18 +173,20 @@ def test_texts_become_pairs_with_tags_and_ends() -> None:
 
 @pytest.mark.parametrize("arm", ["dense", "token+shared"])
 def test_sixteen_pairs_are_learned(arm: str) -> None:
+    """Rounding decides how many rounds that takes, so there is room for many more than the 2 to 9 of four seeds."""
     own = pairs((3, 4, 5, 6) * 4, (4, 3, 5, 4) * 4)
     model = TranslationNetwork(architecture(arm, width=32, hidden=48, layers=1), seed=0)
     made = objective(model, own, sampling={"tokens": 100, "updates": 70}, smoothing=0.0)
-    generator, losses = chance(), []
-    for rate in (5e-3, 5e-3, 1e-3):
-        optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
+    optimizer, generator = torch.optim.Adam(model.parameters(), lr=3e-3, betas=(0.9, 0.98)), chance()
+    losses, written = [], [list[list[int]]()] * 2
+    for _ in range(30):
         losses += descend(made, optimizer, generator=generator)
+        found = [translate(model, own.source, own.task, Search(first=6, beam=size)) for size in (1, 4)]
+        written = [[[*each.tokens.tolist(), 2] for each in own_found if each.finished] for own_found in found]
+        if all(each == own.target.unpack() for each in written):
+            break
     assert losses[0].mean.item() > 2.5
-    for size in (1, 4):
-        found = translate(model, own.source, own.task, Search(first=6, beam=size))
-        assert [[*each.tokens.tolist(), 2] for each in found] == own.target.unpack()
-        assert all(each.finished for each in found)
+    assert written == [own.target.unpack()] * 2
 
 
 @pytest.mark.parametrize("arm", ["token+shared", "token+static", "task"])
